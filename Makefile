@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test docs gallery check lint format bench paper faults browser postgres strace
+.PHONY: help demo test docs gallery check lint format bench paper faults house browser postgres strace
 .PHONY: release-quick release-check clean
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make bench   our planner and learner beside others, as ratios measured in one run (minutes)"
 	@echo "make paper   the guarantees of the paper, made visible at full size in out/guarantees/ (minutes)"
 	@echo "make faults  kill, stop and damage the decision service at full size: nothing acknowledged is lost (hours)"
+	@echo "make house   the size of the code, with budgets and goals; WRITE=1 lowers the budgets to it"
 	@echo "make browser install Chromium for the tests of the report (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make postgres  install a PostgreSQL server for the tests of stores (Debian and Ubuntu; as root, or by sudo)"
 	@echo "make strace  install strace for the tests of failing disks and lost power (Debian and Ubuntu; likewise)"
@@ -91,6 +92,9 @@ paper: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m faults
+
+house: $(VENV)/.dev
+	$(BIN)/python -m tests.house $(if $(WRITE),--write)
 
 release-quick: $(VENV)/.dev
 	$(BIN)/python -m release

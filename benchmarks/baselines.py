@@ -22,9 +22,10 @@ import numpy as np
 
 from benchmarks.learner import make_task
 from goalbound import LRCSSP, LinearCSSP, ModelEnvironment, context_bounds
-from goalbound.learners import ridge, tabular
+from goalbound import baselines as tabular
+from goalbound.baselines import Method
+from goalbound.learners import ridge
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.tabular import Method
 from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3

@@ -37,7 +37,7 @@ from goalbound.kernels import episode_loop
 from goalbound.learners.ridge import GreedyRidge
 from goalbound.simulation.history import EpisodeBuffer
 from goalbound import LRCSSP, ModelEnvironment, widths
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from goalbound.problems import random_cssp
 import numpy as np
 problem = random_cssp(10, actions=3, context_size=3)

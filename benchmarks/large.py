@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import LRCSSP, PosteriorSampling, Step, Support, context_bounds, widths
+from goalbound.jit.compile import compiled_ahead
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.compile import compiled_ahead
 from goalbound.kernels.confidence import pair_set
 from goalbound.learners.core import RidgeLearner
 from goalbound.planning.context_bounds import branch_and_bound

@@ -13,8 +13,8 @@ import time
 from contextlib import ExitStack
 
 from faults.postgres import Cluster, missing
-from goalbound.store.events import FIRST_CHAIN, Event, Kind, chained
-from goalbound.store.locations import OpenLog, location_of
+from goalbound.serve.store.events import FIRST_CHAIN, Event, Kind, chained
+from goalbound.serve.store.locations import OpenLog, location_of
 
 SIZES, ROUNDS = (1, 16, 64, 256), 60
 

@@ -35,11 +35,11 @@ from benchmarks.service_load.baselines import opened
 from faults.world import free_port
 from goalbound import GreedyRidge, PosteriorSampling, Step, Support
 from goalbound.problems import incident_recovery
+from goalbound.serve.store import Store, StoreOptions
+from goalbound.serve.store.events import Event, Kind, chained
+from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.sqlite_log import SqliteLog
 from goalbound.simulation.warm_up import warm_up
-from goalbound.store import Store, StoreOptions
-from goalbound.store.events import Event, Kind, chained
-from goalbound.store.files import DATABASE
-from goalbound.store.sqlite_log import SqliteLog
 
 ROOT = Path(__file__).parents[1]
 SCRIPT = ROOT / "benchmarks" / "service_load" / "steps.lua"
@@ -371,7 +371,7 @@ def restart(folder: Path, events: int, replayed: int) -> list[Goal]:
 
 def _move_snapshot(folder: Path, entry: Any, seq: int, chain: bytes) -> None:
     """The snapshot as if it had been taken later; what came between changed nothing."""
-    from goalbound.store.snapshots import read_snapshot, write_snapshot
+    from goalbound.serve.store.snapshots import read_snapshot, write_snapshot
 
     machine = read_snapshot(folder / "snapshots", entry)
     moved = write_snapshot(folder / "snapshots", machine, seq=seq, chain=chain)

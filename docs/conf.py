@@ -39,6 +39,9 @@ myst_heading_anchors = 4
 nb_execution_mode = os.environ.get("GOALBOUND_NOTEBOOKS", "cache")
 nb_execution_cache_path = str(Path(__file__).parent.parent / "out" / "notebooks")
 nb_execution_timeout = 300
+os.environ["PYTHONPATH"] = os.pathsep.join(  # modules beside the tutorials
+    filter(None, (str(Path(__file__).parent / "tutorials"), os.environ.get("PYTHONPATH")))
+)
 nb_execution_in_temp = True  # as in the tests: what a notebook writes is not left in docs
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

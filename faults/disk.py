@@ -14,9 +14,9 @@ from pathlib import Path
 from faults.result import Result
 from faults.world import CONTEXT, NAME, OPTIONS, check_told, environment, new_store, outcome, told_by
 from goalbound.errors import GoalboundError, StorageFull
-from goalbound.store import Store
-from goalbound.store.audit import verify
-from goalbound.store.store import read_only_log
+from goalbound.serve.store import Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.store import read_only_log
 
 
 def full(folder: Path, *, cycles: int) -> Result:

@@ -15,9 +15,9 @@ from faults.postgres import Cluster, missing
 from faults.result import Result
 from faults.world import CONTEXT, NAME, OPTIONS, Acknowledged, check_against_log, environment, new_store, outcome
 from goalbound.errors import StoreError
-from goalbound.store import Store
-from goalbound.store.audit import verify
-from goalbound.store.store import read_only_log
+from goalbound.serve.store import Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.store import read_only_log
 
 
 def leaders(folder: Path, *, cycles: int, kills: int = 0, takeovers: int = 0, programs: int = 8) -> Result:

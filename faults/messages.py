@@ -11,9 +11,9 @@ from unittest import mock
 from faults.result import Result
 from faults.world import CONTEXT, NAME, new_store, outcome
 from goalbound.errors import CaseError
-from goalbound.service.app import Service
-from goalbound.store import Store
-from goalbound.store.events import Event
+from goalbound.serve.service.app import Service
+from goalbound.serve.store import Store
+from goalbound.serve.store.events import Event
 
 
 def clock(folder: Path, *, steps: int) -> Result:
@@ -24,7 +24,7 @@ def clock(folder: Path, *, steps: int) -> Result:
     def jumping() -> int:
         return real() + rng.randint(-30, 30) * 86_400 * 10**9
 
-    jumps = mock.patch("goalbound.store.engine.time.time_ns", jumping)
+    jumps = mock.patch("goalbound.serve.store.engine.time.time_ns", jumping)
     found = []
     for name, patch in (("straight", None), ("jumping", jumps)):
         with new_store(folder / name) as store:

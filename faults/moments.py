@@ -11,8 +11,8 @@ from pathlib import Path
 
 from faults.result import Result
 from faults.world import OPTIONS, check_told, environment, told_by
-from goalbound.store import Store
-from goalbound.store.files import DATABASE
+from goalbound.serve.store import Store
+from goalbound.serve.store.files import DATABASE
 
 STEPS = 60
 _MOST: dict[str, tuple[tuple[str, str, int], ...]] = {

@@ -10,10 +10,10 @@ from faults.result import Result
 from faults.trace import Disk, Operation, traced
 from faults.world import OPTIONS
 from goalbound.errors import GoalboundError
-from goalbound.store import Store
-from goalbound.store.events import check_chain
-from goalbound.store.files import DATABASE
-from goalbound.store.sqlite_log import SqliteLog
+from goalbound.serve.store import Store
+from goalbound.serve.store.events import check_chain
+from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.sqlite_log import SqliteLog
 
 HOW = ("none", "all", "some", "torn")
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from faults.result import Result
 from faults.world import CONTEXT, NAME, learner, outcome, quick_folder
-from goalbound.store.engine import Engine
-from goalbound.store.files import DATABASE, SNAPSHOTS
-from goalbound.store.sqlite_log import SqliteLog
+from goalbound.serve.store.engine import Engine
+from goalbound.serve.store.files import DATABASE, SNAPSHOTS
+from goalbound.serve.store.sqlite_log import SqliteLog
 
 _AT_ONCE = 4
 

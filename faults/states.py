@@ -14,10 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from faults.result import Result
 from faults.world import NAME, learner, quick_folder
 from goalbound.errors import CaseExists, CaseFinished, CaseNotFound, GoalboundError, StepConflict, StepGap
-from goalbound.store.engine import Engine
-from goalbound.store.files import DATABASE, SNAPSHOTS
-from goalbound.store.snapshots import digest_of
-from goalbound.store.sqlite_log import SqliteLog
+from goalbound.serve.store.engine import Engine
+from goalbound.serve.store.files import DATABASE, SNAPSHOTS
+from goalbound.serve.store.snapshots import digest_of
+from goalbound.serve.store.sqlite_log import SqliteLog
 
 IDS = st.sampled_from("abc")
 LOSSES = st.sampled_from([0.0, 0.25, 1.0])

@@ -19,10 +19,10 @@ import numpy as np
 
 from faults.result import Result
 from goalbound import EpsilonGreedy, Support
-from goalbound.store import Store, StoreOptions
-from goalbound.store.audit import verify
-from goalbound.store.events import Kind
-from goalbound.store.store import read_only_log
+from goalbound.serve.store import Store, StoreOptions
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.events import Kind
+from goalbound.serve.store.store import read_only_log
 
 ROOT = Path(__file__).parents[1]
 SUPPORT = Support.full(3, 2)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from math import isfinite, log10
 from typing import Any
 
-from goalbound.pages.charts import INK, Chart, Trace, axis, line, plain, reference
-from goalbound.pages.style import line_style
+from goalbound.experiments.pages.charts import INK, Chart, Trace, axis, line, plain, reference
+from goalbound.experiments.pages.style import line_style
 from guarantees.result import Result
 
 MAX_SHOWN = 1.3

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goalbound import LRCSSP, GreedyRidge, LinearCSSP, ModelEnvironment, PosteriorSampling
 from goalbound.adapters.covariates import CovariateLearner
 from goalbound.estimation import Widths, scaled, sharp
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from goalbound.logs import Log
 from goalbound.planning import evaluate, optimal_values
 from goalbound.problems import incident_recovery, runbook

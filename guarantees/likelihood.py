@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 from goalbound import LRCSSP, Adversary, Dirichlet, LinearCSSP, OneHot
 from goalbound.estimation import Widths, likelihood, sharp
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from goalbound.problems import windy_grid
 from guarantees.coverage import CONFIDENCE, refuted
 from guarantees.result import Check, Notify, Result, ignore_progress

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from goalbound import __version__
-from goalbound.pages.charts import Chart
-from goalbound.pages.page import render
-from goalbound.pages.tables import Cell, Row, Table
+from goalbound.experiments.pages.charts import Chart
+from goalbound.experiments.pages.page import render
+from goalbound.experiments.pages.tables import Cell, Row, Table
 from guarantees.charts import result_charts
 from guarantees.claims import count_by_status, load_claims, measured
 from guarantees.result import Result, format_cell

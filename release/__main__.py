@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from release import build, contents, extras, minimum, pythons, typed
+from release import build, contents, extras, minimum, newest, pythons, typed
 from release.environment import ReleaseError
 
 Part = Callable[[build.Built, Path], list[str]]
@@ -19,6 +19,7 @@ SHORT: dict[str, Part] = {
     "contents": contents.check,
     "extras": extras.check,
     "typed": typed.check,
+    "newest": newest.check,
 }
 FULL: dict[str, Part] = {
     "development": extras.check_development,

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from goalbound.service.messages import StepReport
-from goalbound.service.server import _SWITCH_SECONDS
+from goalbound.serve.service.messages import StepReport
+from goalbound.serve.service.server import _SWITCH_SECONDS
 
 ANSWER = b'{"case":"c1","step":1,"action":0,"name":null,"propensity":1.0,"seq":1,"done":false}'
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", str(len(ANSWER)).encode())]

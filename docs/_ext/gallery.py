@@ -57,11 +57,6 @@ EXHIBITS = (
         "A tenth of the published size, which has a million episodes. Look at the growth exponent against the number "
         "of episodes.", ("run", "experiments/theorem.toml", "--set", "episodes=100_000"),
     ),
-    Exhibit(
-        "structure", "What are declared ties and noise-free losses worth?",
-        "A part of the published size. All learners here are proven; they differ in what they were told.",
-        ("run", "experiments/structure.toml", "--set", "episodes=2_000"),
-    ),
 )  # fmt: skip
 
 

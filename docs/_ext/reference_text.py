@@ -10,8 +10,8 @@ from typing import Any
 from gallery import listing_text
 
 from goalbound.adapters.covariates import serialization
+from goalbound.around import discretized, loss_units
 from goalbound.cli.arguments import parser
-from goalbound.experiments import checkpoint as run_checkpoint
 from goalbound.experiments import record_file
 from goalbound.experiments.columns import COLUMNS, RUN_COLUMNS, schema
 from goalbound.experiments.registry import CATALOGS
@@ -19,11 +19,10 @@ from goalbound.experiments.registry.catalog import Entry
 from goalbound.experiments.registry.settings import MEANINGS
 from goalbound.experiments.spec import ComponentSpec, ExperimentSpec, json_schema
 from goalbound.learners import checkpoint as learner_checkpoint
-from goalbound.learners import discretized, loss_units
 from goalbound.models.files import npz
-from goalbound.service.openapi import openapi
-from goalbound.service.routes import ROUTES
-from goalbound.store import snapshots, transfer
+from goalbound.serve.service.openapi import openapi
+from goalbound.serve.service.routes import ROUTES
+from goalbound.serve.store import snapshots, transfer
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -274,7 +273,6 @@ def file_versions() -> str:
             ("a learner for each cell", discretized.KIND, str(discretized.VERSION)),
             ("a map of covariates", serialization.KIND, str(serialization.VERSION)),
             ("the record of a run", record_file._FORMAT["kind"], str(record_file._FORMAT["version"])),
-            ("the checkpoint of a run", run_checkpoint.KIND, str(run_checkpoint.VERSION)),
             ("a snapshot of a store", snapshots.KIND, str(snapshots.VERSION)),
             ("the exported log of a store", transfer.FORMAT, str(transfer.VERSION)),
         ],

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from goalbound import LRCSSP, Builder, Dirichlet, LinearCSSP, evaluate, play, solve, widths
 from goalbound.experiments.figures.style import figure_style, save_figure
-from goalbound.pages.style import LIGHT
+from goalbound.experiments.pages.style import LIGHT
 from goalbound.problems import treatment_ladder
 
 FOLDER = Path(__file__).parent

@@ -23,6 +23,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))  # the page imports patient_table.py
+
 PAGE = Path(__file__).with_name("patients.md")
 PICTURE = Path(__file__).parents[1] / "images" / "patients.png"
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<text>.*?)```\n)?", re.DOTALL)

@@ -1,7 +1,7 @@
 """What the extra ``client`` is for; without a service it says in one typed error that none answers."""
 
-from goalbound.client import Client
 from goalbound.errors import GoalboundError
+from goalbound.serve.client import Client
 
 with Client("http://127.0.0.1:9", timeout=0.5, patience=0.0) as client:
     try:

@@ -7,8 +7,9 @@ from importlib import metadata, resources
 import numpy as np
 
 import goalbound
-from goalbound import LRCSSP, ModelEnvironment, load_learner, widths
+from goalbound import LRCSSP, ModelEnvironment, load_learner, play, widths
 from goalbound.problems import treatment_ladder
+from goalbound.simulation import Dirichlet
 
 
 def printed(*words: str) -> str:
@@ -35,3 +36,6 @@ for patient in rng.dirichlet([1, 1, 1], size=3):
 assert not learner.open_episodes
 learner.save("learner.npz")
 assert type(load_learner("learner.npz")) is LRCSSP
+history = play(environment.problem, learner, Dirichlet.symmetric(3), episodes=200, seed=0)
+assert history.episodes == 200
+assert history.loss.dtype == np.float64

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from goalbound import GreedyRidge, Support
-from goalbound.client import Client
+from goalbound.serve.client import Client
 
 support = Support.from_names({"down": {"restart": ["down", "goal"], "page": ["goal"]}})
 GreedyRidge(support, 2, loss_floor=0.1).save("case.npz")

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from goalbound.adapters.learner_files import load_learner
+    from goalbound.around.apprentice import Apprentice
+    from goalbound.around.context_map import ContextBlind, MappedContexts
+    from goalbound.around.discretized import Discretized
+    from goalbound.around.guarded import Guarded
+    from goalbound.around.loss_units import InUnits
+    from goalbound.around.monitored import Monitored
+    from goalbound.baselines import TabularLearner
     from goalbound.errors import (
         ArgumentError,
         FileFormatError,
@@ -23,22 +30,15 @@ if TYPE_CHECKING:
         widths,
     )
     from goalbound.experiments.plugins import plugin
-    from goalbound.learners.apprentice import Apprentice
     from goalbound.learners.card import LearnerCard
-    from goalbound.learners.context_map import ContextBlind, MappedContexts
-    from goalbound.learners.discretized import Discretized
     from goalbound.learners.explanation import Explanation
-    from goalbound.learners.guarded import Guarded
-    from goalbound.learners.loss_units import InUnits
     from goalbound.learners.lr_cssp import LRCSSP
-    from goalbound.learners.monitored import Monitored
     from goalbound.learners.plan import Plan
     from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.protocol import Episode, Learner
     from goalbound.learners.reference import Clairvoyant
     from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
     from goalbound.learners.settings import LearnerOptions
-    from goalbound.learners.tabular import TabularLearner
     from goalbound.models import (
         SSP,
         BallSet,
@@ -73,29 +73,29 @@ if TYPE_CHECKING:
     )
     from goalbound.testing import check_learner
 
-__version__ = "1.0.0"
+__version__ = "2.0.0.dev0"
 
 _NAMES = {
     "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),
     "goalbound.estimation": ("Statistics", "confidence_set", "project", "ridge_estimate", "widths"),
     "goalbound.adapters.learner_files": ("load_learner",),
     "goalbound.experiments.plugins": ("plugin",),
-    "goalbound.learners.apprentice": ("Apprentice",),
+    "goalbound.around.apprentice": ("Apprentice",),
     "goalbound.learners.card": ("LearnerCard",),
-    "goalbound.learners.context_map": ("ContextBlind", "MappedContexts"),
-    "goalbound.learners.discretized": ("Discretized",),
+    "goalbound.around.context_map": ("ContextBlind", "MappedContexts"),
+    "goalbound.around.discretized": ("Discretized",),
     "goalbound.learners.explanation": ("Explanation",),
-    "goalbound.learners.guarded": ("Guarded",),
-    "goalbound.learners.loss_units": ("InUnits",),
+    "goalbound.around.guarded": ("Guarded",),
+    "goalbound.around.loss_units": ("InUnits",),
     "goalbound.learners.lr_cssp": ("LRCSSP",),
-    "goalbound.learners.monitored": ("Monitored",),
+    "goalbound.around.monitored": ("Monitored",),
     "goalbound.learners.plan": ("Plan",),
     "goalbound.learners.prior": ("PriorKnowledge",),
     "goalbound.learners.protocol": ("Episode", "Learner"),
     "goalbound.learners.reference": ("Clairvoyant",),
     "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "LocalOptimism", "PosteriorSampling"),
     "goalbound.learners.settings": ("LearnerOptions",),
-    "goalbound.learners.tabular": ("TabularLearner",),
+    "goalbound.baselines": ("TabularLearner",),
     "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "LossScale", "SSP", "Step", "Support"),
     "goalbound.models.files": ("load", "save"),
     "goalbound.planning": (

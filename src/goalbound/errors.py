@@ -244,6 +244,10 @@ class LargeFileWarning(UserWarning):
     """A file was written that is read only with a larger ``limit`` than the usual one."""
 
 
+class NotCompiledWarning(UserWarning):
+    """numba cannot compile the kernels: they run as Python, with the same results and much slower."""
+
+
 class NotLinearWarning(UserWarning):
     """The environment is not linear in the contexts that the learner is shown."""
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from goalbound import Builder, solve
-from goalbound.explorer import LearnerCourse, explorer_page
-from goalbound.explorer.layout import make_layout
-from goalbound.explorer.learner_views import LearnerView
-from goalbound.explorer.optimum import model_json
+from goalbound.experiments.explorer import LearnerCourse, explorer_page
+from goalbound.experiments.explorer.layout import make_layout
+from goalbound.experiments.explorer.learner_views import LearnerView
+from goalbound.experiments.explorer.optimum import model_json
 from goalbound.models import LinearCSSP
 from goalbound.planning import evaluate
 from goalbound.problems import dense_random, long_corridor, random_cssp, treatment_ladder, windy_grid
@@ -314,7 +314,7 @@ def test_a_problem_without_context_has_nothing_to_drag(browser, tmp_path):
 
 def test_a_large_problem_is_shown_at_the_nearest_certified_context(browser, tmp_path, monkeypatch):
     problem = long_corridor(45)
-    monkeypatch.setattr("goalbound.explorer.page.is_solved_in_page", lambda problem: False)
+    monkeypatch.setattr("goalbound.experiments.explorer.page.is_solved_in_page", lambda problem: False)
     open_page(browser, page_of(tmp_path, problem))
     typed(browser, "0.26, 0.74")  # the lattice has steps of 1/40
     best = solve(problem.at([0.25, 0.75]))

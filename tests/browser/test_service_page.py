@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from goalbound.service.tokens import Tokens
-from goalbound.store import Store
+from goalbound.serve.service.tokens import Tokens
+from goalbound.serve.store import Store
 from tests.support.incidents_at_work import greedy
 from tests.support.services import running
 from tests.support.stores import SELDOM

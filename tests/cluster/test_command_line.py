@@ -64,11 +64,11 @@ def test_a_cluster_leaves_the_same_bytes_as_this_machine(address, tmp_path, caps
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_an_interrupted_run_of_a_cluster_is_resumed_from_its_checkpoint(address, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_run_of_a_cluster_begins_again(address, tmp_path, monkeypatch):
     file = tmp_path / "unhurried.toml"
     file.write_text(UNHURRIED)
     words = ["run", str(file), "--plugin", HERE, "--no-report", "--json"]
-    there = [*words, "--on", address, "--out", "there"]  # relative: the worker has another working directory
+    there = [*words, "--on", address, "--out", "there"]
     monkeypatch.chdir(tmp_path)
 
     # Only what is interrupted is a process of its own; each takes seconds to start.
@@ -83,11 +83,7 @@ def test_an_interrupted_run_of_a_cluster_is_resumed_from_its_checkpoint(address,
 
     assert began.returncode == 130, said
     assert "stopped with 0 of 1 run done; resume with: goalbound run" in said
-    assert len(list((tmp_path / "there" / "partial").iterdir())) == 1
+    assert not records_in(tmp_path / "there")
     assert main(there) == 0
-    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    (finished,) = (event for event in events if event["event"] == "finished")
-    assert finished["restored"] is True
-    assert not list((tmp_path / "there" / "partial").iterdir())
     assert main([*words, "--workers", "1", "--out", "here"]) == 0
     assert records_in(tmp_path / "there") == records_in(tmp_path / "here")

@@ -149,11 +149,12 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_
     assert len(records_in(tmp_path / "out")) == 1
 
 
-def test_workers_know_what_is_allowed_and_do_not_run_code_as_it_was_before(tmp_path, monkeypatch):
+def test_workers_know_what_is_allowed_and_do_not_run_another_version(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     module, file = tmp_path / "beside_dask.py", tmp_path / "beside.toml"
     module.write_text(
+        '__version__ = "1"\n'
         "from goalbound import Clairvoyant, plugin\n\n\n@plugin\ndef wise(problem):\n    return Clairvoyant(problem)\n"
     )
     file.write_text(
@@ -166,9 +167,9 @@ def test_workers_know_what_is_allowed_and_do_not_run_code_as_it_was_before(tmp_p
 
     with workers(1) as cluster:
         assert swept(cluster.scheduler_address).complete
-        module.write_text(module.read_text().replace("return ", "return  "))
+        module.write_text(module.read_text().replace('"1"', '"2"'))
         (said,) = swept(cluster.scheduler_address).failed.values()
-        assert "has changed since it was imported" in said
+        assert "the version here is not that of the run (beside_dask 1, and the run names beside_dask 2)" in said
     with workers(1) as cluster:
         again = swept(cluster.scheduler_address)
     assert (len(again.done), again.reused) == (1, ())

@@ -6,9 +6,9 @@ import shlex
 import pytest
 
 from goalbound.cli.arguments import parser
-from goalbound.explorer import optimum
-from goalbound.explorer.layout import MOST_DRAWN
-from goalbound.explorer.runs import ReplayOptions
+from goalbound.experiments.explorer import optimum
+from goalbound.experiments.explorer.layout import MOST_DRAWN
+from goalbound.experiments.explorer.runs import ReplayOptions
 from tests.support.documents import ROOT
 
 TEXT = (ROOT / "docs" / "how_to" / "explorer.md").read_text(encoding="utf-8")

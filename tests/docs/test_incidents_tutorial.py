@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goalbound.adapters.covariates import map_digest
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from tests.support.arithmetic import recorded_arithmetic
 from tests.support.documents import ROOT
 

@@ -22,8 +22,8 @@ from goalbound import (
     ridge_estimate,
     widths,
 )
-from goalbound.kernels import compile as compilation
-from goalbound.kernels.compile import Kernel
+from goalbound.jit import compile as compilation
+from goalbound.jit.compile import Kernel
 from tests.support.documents import named_function
 
 ROOT = Path(__file__).parents[2]

@@ -1,13 +1,13 @@
 """The tutorial about patients is run, smaller than on the page; its first section prints what the page says."""
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.documents import beside_tutorials
+
 SIZES = {
     "SEEDS, MOST_STEPS = (0, 100, 1_000, 10_000), 6, 2_000": "SEEDS, MOST_STEPS = (0, 3, 6), 1, 3",
     "SCORED = 3_000": "SCORED = 3",
@@ -19,12 +19,7 @@ EXACT = 4
 @pytest.fixture(scope="module")
 def maker():
     pytest.importorskip("matplotlib")
-    spec = importlib.util.spec_from_file_location("make_patients", ROOT / "docs" / "tutorials" / "make_patients.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return beside_tutorials("make_patients")
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_a_package_that_is_new_is_missed(extension, monkeypatch):
 
 def test_the_modules_that_are_looked_at_come_from_the_folders(extension):
     found = extension("public_names")._modules_with_names()
-    assert {"goalbound.logs", "goalbound.adapters.tntp", "goalbound.models.files"} <= set(found)
+    assert {"goalbound.logs", "goalbound.adapters.gymnasium", "goalbound.models.files"} <= set(found)
     assert not [name for name in found if name.startswith("goalbound.kernels.")]
 
 
@@ -92,7 +92,7 @@ def test_every_key_component_setting_and_column_is_in_the_reference(extension):
 
 
 def test_every_route_and_body_is_in_the_reference(extension):
-    from goalbound.service.routes import ROUTES
+    from goalbound.serve.service.routes import ROUTES
 
     text = extension("reference_text").http_routes()
     for route in ROUTES:

@@ -9,11 +9,11 @@ import pytest
 
 from goalbound import load_learner
 from goalbound.errors import StoreError
-from goalbound.service.tokens import Tokens
-from goalbound.store import Follower, Store
-from goalbound.store.audit import verify
-from goalbound.store.database_url import database_of
-from goalbound.store.postgres_connection import connected
+from goalbound.serve.service.tokens import Tokens
+from goalbound.serve.store import Follower, Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.database_url import database_of
+from goalbound.serve.store.postgres_connection import connected
 from tests.support.documents import ROOT, block
 from tests.support.incidents_at_work import greedy
 from tests.support.services import running
@@ -66,7 +66,7 @@ def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys
     code = block("docs/how_to/service.md", 'Store.open("cases")')
     exec(code, {})
     assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
-    assert verify(tmp_path / "cases").replayed == 4
+    assert verify(tmp_path / "cases").replayed == 5
     with Store.open(tmp_path / "cases") as store:
         assert store.names == ("recovery",)
 
@@ -78,7 +78,7 @@ def test_the_follower_of_the_page_prints_what_it_says(tmp_path, monkeypatch, cap
     names: dict = {}
     exec(block("docs/how_to/service.md", "Follower.open("), names)
     assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
-    assert names["seq"] == 4
+    assert names["seq"] == 5
 
 
 def test_the_roles_of_the_page_are_enough_to_lead_and_to_follow(postgres, database):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from tests.support.documents import ROOT
 from tests.support.notebooks import cells, run_cells
 
@@ -23,6 +23,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """A notebook, run in a folder of its own: the names that it defines, and all that it prints."""
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def play(name: str) -> tuple[dict[str, Any], str]:
@@ -127,5 +128,6 @@ def test_a_learner_of_a_log_answers_as_a_service_and_every_answer_is_replayed(ru
     assert names["at_best"] < names["by_plan"] < names["by_runbook"]
     assert len(names["paid"]) == 60
     assert names["checked"].replayed == names["checked"].events > 120
-    assert "override {'taken': 'page expert', 'loss': 25.0" in printed
+    assert "act {'action': 'page expert'}" in printed
+    assert "observe {'loss': 25.0" in printed
     assert not names["thread"].is_alive()

@@ -10,9 +10,10 @@ import goalbound
 from goalbound import Apprentice, Guarded, Monitored
 from goalbound.adapters.covariates import learner as covariate_learner
 from goalbound.adapters.covariates import serialization
-from goalbound.learners import checkpoint, discretized, loss_units
+from goalbound.around import discretized, loss_units
+from goalbound.learners import checkpoint
 from goalbound.models.files import npz
-from goalbound.store import snapshots, sqlite_log, transfer
+from goalbound.serve.store import snapshots, sqlite_log, transfer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
@@ -26,7 +27,6 @@ def in_the_page() -> dict[str, tuple[str, str]]:
 
 def test_the_format_versions_are_those_of_the_code():
     pytest.importorskip("pyarrow", reason="the extra 'experiments' is not installed")
-    from goalbound.experiments import checkpoint as run_checkpoint
     from goalbound.experiments import record_file
 
     versions = {
@@ -38,7 +38,6 @@ def test_the_format_versions_are_those_of_the_code():
         **{cls._kind: cls._version for cls in (Apprentice, Guarded, Monitored)},
         serialization.KIND: serialization.VERSION,
         record_file._FORMAT["kind"]: record_file._FORMAT["version"],
-        run_checkpoint.KIND: run_checkpoint.VERSION,
         "log.sqlite": int(sqlite_log.FORMAT),
         snapshots.KIND: snapshots.VERSION,
         transfer.FORMAT: transfer.VERSION,
@@ -48,7 +47,7 @@ def test_the_format_versions_are_those_of_the_code():
 
 
 def test_the_version_stands_once_and_is_semantic():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", goalbound.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", goalbound.__version__)
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert "version" not in settings["project"]
     assert settings["project"]["dynamic"] == ["version"]

@@ -11,7 +11,7 @@ from faults.postgres import missing
 from faults.result import Result
 from faults.soak import Seen, growth
 from faults.world import CONTEXT, NAME, Acknowledged, check_against_log, check_told, new_store
-from goalbound.store.engine import Engine
+from goalbound.serve.store.engine import Engine
 from tests.support.required import absent
 
 SMALL = {

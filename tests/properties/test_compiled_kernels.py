@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 
 from goalbound import LRCSSP
+from goalbound.baselines.factories import bernstein_ssp, eb_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.estimation import likelihood, paper, sharp
-from goalbound.kernels.compile import Kernel
+from goalbound.jit.compile import Kernel
+from goalbound.jit.struct import Struct
 from goalbound.kernels.planner import bellman, chain, dijkstra, graph, iteration
 from goalbound.kernels.planner.chain import Chain, CoarseFactor
-from goalbound.kernels.struct import Struct
-from goalbound.learners.tabular.factories import bernstein_ssp, eb_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.models import SSP, Step
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
 from goalbound.planning.reduction import rows_of

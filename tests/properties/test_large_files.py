@@ -12,12 +12,12 @@ import pytest
 
 from goalbound import LRCSSP, SSP, FileFormatError, LinearCSSP, MappedContexts, Support, TabularLearner, load, save
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
+from goalbound.around import discretized
+from goalbound.around.context_map import ContextBlind
+from goalbound.around.discretized import Discretized
+from goalbound.baselines import Method
 from goalbound.errors import InputError, LargeFileWarning
-from goalbound.learners import discretized
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
-from goalbound.learners.tabular import Method
 from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io
 from tests.support.driving import NO_WAITING, small_problem

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
+from goalbound.baselines import Method, TabularLearner, TabularOptions
 from goalbound.models import SSP, Step, Support
 from goalbound.planning import solve
 from tests.reference.tabular import (

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import datetime
 import math
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,17 +22,10 @@ import goalbound as gb
 from goalbound import errors, estimation, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
-from goalbound.adapters.patients import death_state, read_patients, readmission
-from goalbound.adapters.synthetic_patients import synthetic_tables
-from goalbound.adapters.tntp import Network, link_times, routing_problem
-from goalbound.errors import (
-    LearnerError,
-)
-from goalbound.learners import exploration, reference
-from goalbound.learners.apprentice import Apprentice
-from goalbound.learners.change import ChangeDetector
-from goalbound.learners.loss_units import InUnits
-from goalbound.learners.tabular import (
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.change import ChangeDetector
+from goalbound.around.loss_units import InUnits
+from goalbound.baselines import (
     Method,
     TabularOptions,
     bernstein_ssp,
@@ -44,6 +35,10 @@ from goalbound.learners.tabular import (
     uc_ssp,
     ulcvi,
 )
+from goalbound.errors import (
+    LearnerError,
+)
+from goalbound.learners import exploration, reference
 from goalbound.logs import LogColumns, evaluate_policy, pairs_below_floor, read_log
 from goalbound.problems import (
     biomarker,
@@ -84,6 +79,13 @@ class Unhelpful:
         return "Unhelpful()"
 
 
+class Frame:
+    """As data frames do, it has a method of the name that maps have."""
+
+    def apply(self, *_: object) -> None:
+        return None
+
+
 WRONG: dict[str, Any] = {
     "None": None, "text": "x", "a number as text": "0.1", "no text": "", "bytes": b"1", "nan": math.nan,
     "inf": math.inf, "-inf": -math.inf, "-1": -1, "0": 0, "-0.5": -0.5, "0.5": 0.5, "1.5": 1.5, "2**62": 2**62,
@@ -103,6 +105,8 @@ WRONG: dict[str, Any] = {
     "dates": np.array(["2020-01-01"], dtype="datetime64[D]"), "durations": np.array([1], dtype="timedelta64[s]"),
     "texts": np.array(["a", "b"]), "objects": np.array([object(), None]), "records": np.zeros(2, dtype=[("a", "f8")]),
     "bools": np.array([True, False]), "huge ints": np.array([2**63], dtype=np.uint64), "iterator": iter(()),
+    "numbers": np.array([0, 1]), "a table": np.ones((2, 2)), "two Nones": np.array([None, None]),
+    "a frame": Frame(),
 }  # fmt: skip
 
 SUPPORT = gb.Support.full(2, 2)
@@ -111,14 +115,32 @@ PROBLEM = gb.LinearCSSP.mix([SSP, SSP])
 INCIDENTS = incident_recovery(2)
 KNOWLEDGE = gb.PriorKnowledge.nothing(SUPPORT, 2)
 PLAUSIBLE = gb.BallSet(SUPPORT, [0.1] * 4, [0.2] * 4, [0.3, 0.3, 0.4] * 4, [0.1] * 4)
-ONES = [1.0, 1.0]
-NETWORK = Network([1, 2], [2, 3], ONES, ONES, ONES, ONES, ONES, nodes=3)
 HATS = cov.Hats([0.0, 1.0], clamp=True)
+PRODUCT = cov.Tensor([HATS, HATS], [0, 1])
+CORNERS = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+MAPS: list[tuple[Any, Any]] = [
+    (cov.Splines([0.0, 1.0], degree=2), 0.5),
+    (cov.Periodic.even(24, count=4), 0.5),
+    (cov.Categories(["a"]), "a"),
+    (cov.Composition(["a", "b"]), [1.0, 2.0]),
+    (cov.SoftClusters(CORNERS, 1.0), [0.2, 0.2]),
+    (cov.Barycentric(CORNERS), [0.2, 0.2]),
+    (cov.Additive([HATS, HATS], [0, 1]), [0.5, 0.5]),
+    (PRODUCT, [0.5, 0.5]),
+]
 MINUTES = gb.LossScale("min", cap=60)
 LOGGED = {"case": [1], "time": [1], "state": ["s"], "action": ["a"], "loss": [0.5], "next_state": ["goal"], "x": [0.5]}
 
 COMMON: dict[str, Any] = {"support": SUPPORT, "loss_floor": 0.1, "scale": 1.0, "options": None}
 """The arguments of all context-free learners."""
+
+
+def halves(rows: Any) -> list[list[float]]:
+    return [[0.5, 0.5] for _ in rows]
+
+
+def drawn(rng: np.random.Generator, first: int, count: int) -> list[float]:
+    return [0.5] * count
 
 
 def rng() -> np.random.Generator:
@@ -170,15 +192,6 @@ def begun_environment() -> gb.ModelEnvironment:
     environment = gb.ModelEnvironment(PROBLEM, rng=rng())
     environment.begin([0.5, 0.5])
     return environment
-
-
-def patients(**others: Any) -> Any:
-    rows = [[[[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]] * 2
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "patients.npz"
-        start = [[1.0, 0.0, 0.0]] * 2
-        np.savez(path, tx_mat=rows, reward_of_next_state=[0.0, -1.0, 1.0], p_initial_state=start)
-        return read_patients(path, **others)
 
 
 Case = tuple[Callable[..., Any], dict[str, Any]]
@@ -312,6 +325,7 @@ CASES: dict[str, Case] = {
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
     "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
+    "LRCSSP begins": (lambda **a: driven().begins(**a), {"action": 0}),
     "LRCSSP moved_to": (lambda **a: driven().moved_to(**a), {"state": 1, "missing_at_random": False}),
     "LRCSSP abandon": (lambda **a: driven().abandon(**a), {"reason": "left", "missing_at_random": False}),
     "LRCSSP observe": (stepped, {"state": 0, "action": 0, "loss": 0.5, "next_state": 2}),
@@ -319,7 +333,7 @@ CASES: dict[str, Case] = {
     "LRCSSP observe overridden": (lambda step: driven().observe(step, overridden=True), {
         "step": gb.Step(0, 1, 0.5, 2),
     }),
-    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1, "by": "bounds"}),
+    "Apprentice": (Apprentice, {"learner": learner(), "runbook": [0, 1], "margin": 0.1}),
     "Apprentice.begin": (lambda **a: Apprentice(learner(), [0, 1]).begin(**a), {"context": [0.5, 0.5], "id": "x"}),
     "Apprentice.progress": (Apprentice(learner(), [0, 1]).progress, {"context": [0.5, 0.5]}),
     "Apprentice.extended": (Apprentice(learner(), [0, 1]).extended, {"support": SUPPORT, "runbook": None}),
@@ -480,6 +494,24 @@ CASES: dict[str, Case] = {
         "covariates": 0.5,
     }),
     "a map": (HATS, {"covariates": 0.5}),
+    **{f"{type(one).__name__} of a row": (one, {"covariates": row}) for one, row in MAPS},
+    **{f"{type(one).__name__}.many": (one.many, {"table": [row]}) for one, row in MAPS},
+    "Periodic.even": (cov.Periodic.even, {"period": 24.0, "count": 4, "start": 0.0}),
+    "FromTransformer": (cov.FromTransformer, {"transform": halves, "names": ["a", "b"], "identity": None}),
+    "FromTransformer of what is given": (
+        lambda rows: cov.FromTransformer(lambda _: rows, ["a", "b"])(0.5), {"rows": [[0.5, 0.5]]},
+    ),
+    "CovariateContexts": (cov.CovariateContexts, {"map": HATS, "draw_rows": drawn, "stateless": False}),
+    "CovariateContexts of rows": (
+        lambda rows: cov.CovariateContexts(HATS, lambda *_: rows).draw(rng(), 0, 1), {"rows": [0.5]},
+    ),
+    "uniform_numbers": (cov.uniform_numbers, {"size": 3}),
+    "rows_in_order": (cov.rows_in_order, {"table": [0.5]}),
+    "rows_at_random": (cov.rows_at_random, {"table": [0.5]}),
+    "fill_missing": (cov.fill_missing, {"map": HATS, "table": [0.5, 1.0]}),
+    "fill_missing of a product": (cov.fill_missing, {"map": PRODUCT, "table": [[0.5, 1.0]]}),
+    "map_as_json": (cov.map_as_json, {"map": HATS}),
+    "map_digest": (cov.map_digest, {"map": HATS}),
     "context_report": (cov.context_report, {"map": HATS, "table": [0.0, 0.5]}),
     "map_from_json": (cov.map_from_json, {"values": cov.map_as_json(HATS)}),
     "map_from_settings": (cov.map_from_settings, {"values": {"kind": "Hats", "knots": [0, 1]}}),
@@ -495,6 +527,8 @@ CASES: dict[str, Case] = {
     "read_log of a cell": (lambda **cells: read_log({**LOGGED, **{name: [one] for name, one in cells.items()}}), {
         "case": 1, "time": 1, "state": "s", "action": "a", "loss": 0.5, "next_state": "goal",
     }),
+    "Log.window": (read_log(LOGGED).window, {"first": 0, "last": 1}),
+    "Log.window of a time": (lambda **a: read_log(LOGGED).window(**a), {"since": 0, "until": 9}),
     "evaluate_policy": (evaluate_policy, {
         "log": read_log(LOGGED), "policy": ["a"], "learner": None, "replicates": 2, "level": 0.9, "bounded_cases": None,
         "rng": None,
@@ -504,26 +538,11 @@ CASES: dict[str, Case] = {
         lambda reason: gb.LRCSSP(gb.Support.full(1, 1), 1, loss_floor=0.1).add_caveat(reason), {"reason": "some rows"},
     ),
     # environments of others
-    "read_patients": (patients, {
-        "groups": ("a", "b"), "step_loss": 0.05, "on_death": None, "limit": 2**20,
-    }),
-    "synthetic_tables": (synthetic_tables, {"seed": 0}),
-    "Network": (Network, {
-        "init": [1, 2], "term": [2, 3], "capacity": [1.0, 1.0], "length": [1.0, 1.0], "free_flow_time": [1.0, 1.0],
-        "b": [0.1, 0.1], "power": [4.0, 4.0], "nodes": 3, "zones": 0, "first_thru_node": 1, "toll": [0.0, 0.0],
-    }),
-    "link_times": (link_times, {"network": NETWORK, "volumes": [1.0, 1.0]}),
-    "routing_problem": (routing_problem, {
-        "network": NETWORK, "destination": 3, "regimes": [Regime("night", [1.0, 1.0])], "origin": None,
-        "drop_stranded": True,
-    }),
     "negated_rewards": (negated_rewards, {"scale": 1.0, "goal_reward": None}),
     "per_step": (per_step, {"loss": 0.5, "scale": 1.0}),
     "restart": (restart, {"loss": 1.0}),
     "penalty_exit": (penalty_exit, {"loss": 1.0}),
     "give_up": (give_up, {"loss": 1.0}),
-    "readmission": (readmission, {"loss": 1.0}),
-    "death_state": (death_state, {"loss": 1.0}),
 }  # fmt: skip
 
 ALSO: dict[tuple[str, str], str] = {
@@ -547,10 +566,22 @@ ALSO: dict[tuple[str, str], str] = {
     ("CovariateLearner.progress", "covariates"): "value|row",
     ("a map", "covariates"): "value|row",
     ("context_report", "table"): "value|row",
+    **{
+        (f"{type(one).__name__} of a row", "covariates"): "value|row|column|categor|part|table|circle"
+        for one, _ in MAPS
+    },
+    **{(f"{type(one).__name__}.many", "table"): "value|row|column|categor|part|table" for one, _ in MAPS},
+    ("Periodic.even", "count"): "count|components",
+    ("rows_in_order", "table"): "table|column",
+    ("rows_at_random", "table"): "table|column",
+    ("Periodic.even", "start"): "start|knots",
+    ("FromTransformer of what is given", "rows"): "the transformer gave",
+    ("CovariateContexts of rows", "rows"): "value|row",
+    ("fill_missing", "table"): "value|row",
+    ("fill_missing of a product", "table"): "value|row|table",
+    **{(name, "map"): "map|identity" for name in ("map_as_json", "map_digest")},
     ("map_from_json", "values"): "map",
     ("map_from_settings", "values"): "map",
-    ("Network", "init"): "init|one per link",
-    ("Network", "first_thru_node"): "first_thru_node|first thru node",
 }
 """words, parted by a bar, that name an argument as well as its own name does"""
 NOT_TRIED = {
@@ -575,7 +606,8 @@ NOT_TRIED = {
 }  # fmt: skip
 """public names that are not called with wrong arguments here"""
 FINE = {
-    ("play", "progress", "a class"), ("context_bounds", "progress", "a class"),
+    ("play", "progress", "a class"),
+    ("context_bounds", "progress", "a class"),
     *(("read_log", "table", label) for label in ("text", "no text", "a number as text")),
 }
 """what a function of the user's own does is the user's; text is the path of a file, and errors of files are Python's"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
+from goalbound.baselines import Method, TabularLearner, TabularOptions
 from tests.reference.tabular import (
     NaiveBernsteinSSP,
     NaiveEBSSP,

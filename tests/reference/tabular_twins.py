@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.baselines import TabularLearner
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.tabular import TabularLearner
 from goalbound.models import SSP, Step
 from tests.reference.tabular import (
     NaiveBernsteinSSP,

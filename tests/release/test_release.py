@@ -18,21 +18,21 @@ METADATA = {f"goalbound-1.dist-info/{name}" for name in ("METADATA", "RECORD", "
 
 
 def test_a_complete_wheel_has_nothing_wrong():
-    sources = {"goalbound/__init__.py", "goalbound/py.typed", "goalbound/pages/charts.js"}
+    sources = {"goalbound/__init__.py", "goalbound/py.typed", "goalbound/experiments/pages/charts.js"}
     assert wrong_contents(sources | METADATA, sources) == []
 
 
 @pytest.mark.parametrize(
     ("lost", "added", "complaint"),
     [
-        ("goalbound/pages/charts.js", None, "lacks goalbound/pages/charts.js"),
+        ("goalbound/experiments/pages/charts.js", None, "lacks goalbound/experiments/pages/charts.js"),
         ("goalbound-1.dist-info/licenses/LICENSE", None, "the metadata of the wheel lack licenses/LICENSE"),
         (None, "tests/unit/test_a.py", "has tests/unit/test_a.py, which is not of the package"),
         (None, "goalbound/kernels/__pycache__/compile.nbc", "which is not of the package"),
     ],
 )
 def test_what_is_missing_or_too_much_in_a_wheel_is_named(lost, added, complaint):
-    sources = {"goalbound/__init__.py", "goalbound/pages/charts.js"}
+    sources = {"goalbound/__init__.py", "goalbound/experiments/pages/charts.js"}
     (wrong,) = wrong_contents((sources | METADATA) - {lost} | ({added} if added else set()), sources)
     assert complaint in wrong
 
@@ -46,7 +46,7 @@ def test_the_package_has_its_data():
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone")
     files = package_files(ROOT)
-    assert {"goalbound/service/page.html", "goalbound/pages/page.css"} <= files
+    assert {"goalbound/serve/service/page.html", "goalbound/experiments/pages/page.css"} <= files
 
 
 def test_an_sdist_has_what_is_tracked_and_nothing_else():

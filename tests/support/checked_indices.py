@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.kernels.compile import Kernel
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import Kernel
+from goalbound.jit.struct import Struct
 
 
 class Checked(np.ndarray):

@@ -10,7 +10,7 @@ import uvicorn
 import uvloop
 
 from faults.world import free_port
-from goalbound.service.app import Service
+from goalbound.serve.service.app import Service
 from tests.support.stores import until
 
 STEPS, BATCH = "/v1/learners/incidents/cases/a/steps", "/v1/learners/incidents/steps:batch"

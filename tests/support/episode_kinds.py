@@ -12,8 +12,8 @@ from goalbound import (
     PosteriorSampling,
     widths,
 )
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.tabular import uc_ssp
+from goalbound.around.context_map import ContextBlind
+from goalbound.baselines import uc_ssp
 from tests.support.incidents_at_work import BEFORE, RUNBOOK
 
 SUPPORT = BEFORE.support

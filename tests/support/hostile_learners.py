@@ -27,8 +27,8 @@ from goalbound import (
     play,
     widths,
 )
+from goalbound.baselines import bernstein_ssp, eb_ssp, hoeffding_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.errors import FileFormatError, GoalboundError, LearnerError, PlanningStopped, ProjectionFailed
-from goalbound.learners.tabular import bernstein_ssp, eb_ssp, hoeffding_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.models import Step
 from goalbound.models.files.array_file import write_array_file
 from goalbound.simulation import Dirichlet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
-from goalbound.kernels import compile as compilation
+from goalbound.jit import compile as compilation
 
 PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": compilation.python}
 """Run all kernels as Python: ``with kernels(PYTHON): ...``"""

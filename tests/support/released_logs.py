@@ -18,12 +18,14 @@ import numpy as np
 
 from goalbound import LRCSSP, EpsilonGreedy, InUnits, LossScale, Monitored, PosteriorSampling
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.store import Store
-from goalbound.store.transfer import export_log
+from goalbound.serve.store import Store
+from goalbound.serve.store.transfer import export_log
 from tests.support.incidents_at_work import BEFORE, greedy
 from tests.support.stores import SELDOM
 
 STORES = Path(__file__).parents[1] / "fixtures" / "stores"
+REFUSED = STORES.parent / "refused_stores" / "shadow-and-mixing"
+"""A log of version 1.0.0 that this version refuses."""
 CALM, BUSY = [1.0, 0.0], [0.25, 0.75]
 
 
@@ -34,23 +36,23 @@ def handle(store: Store) -> None:
     rival = EpsilonGreedy(support, 2, loss_floor=0.1, explore=0.5, fade=0.0, rng=np.random.default_rng(5))
     store.create("rival", rival, follows="champion")
     sampled = PosteriorSampling(support, 2, loss_floor=0.1, rng=np.random.default_rng(6))
-    mixed = store.create("mixed", sampled, mixing=0.25, seed=3)
+    drawn = store.create("drawn", sampled)
     scale = LossScale("min", cap=60)
     wrapped = store.create("wrapped", CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(greedy()), scale)))
     proven = store.create("proven", LRCSSP(support, 2, loss_floor=0.1))
 
     champion.begin(CALM, "down", id="a", allowed=["restart", "page"])
-    champion.begin(BUSY, "down", id="b", shadow=True)
+    champion.begin(BUSY, "down", id="b")
     champion.observe("a", 0.1, _stays(champion, "a"), step=1)
     champion.override("b", "page", 0.4, "degraded", step=1)
     champion.act("a", allowed=["restart" if champion.act("a").name == "page" else "page"])
     champion.moved_to("a", "down", step=2)
     store.promote("rival")
     champion.observe("a", 0.125, _stays(champion, "a"), step=3, allowed=["restart", "page"])
-    champion.abandon("b", "lost contact", step=2, missing_at_random=True)
+    champion.abandon("b", "lost contact", step=2)
     for number in range(6):
-        mixed.begin(CALM if number % 2 else BUSY, "down", id=f"m{number}")
-        mixed.observe(f"m{number}", number / 8, _stays(mixed, f"m{number}"), step=1)
+        drawn.begin(CALM if number % 2 else BUSY, "down", id=f"d{number}")
+        drawn.observe(f"d{number}", number / 8, _stays(drawn, f"d{number}"), step=1)
     wrapped.begin(40.0, "down", id="w")
     wrapped.observe("w", 12.5, _stays(wrapped, "w"), step=1)
     wrapped.acknowledge()
@@ -88,7 +90,7 @@ def write(folder: Path) -> None:
         (folder / "log.ndjson.gz").write_bytes(gzip.compress((Path(place) / "log.ndjson").read_bytes(), mtime=0))
         with Store.open(store, options=SELDOM) as opened:
             opened.compact()
-            opened.learner("mixed").begin(CALM, "down", id="after")
+            opened.learner("drawn").begin(CALM, "down", id="after")
         newest = f"{opened.status()['events']:015d}.npz"  # a cache; the snapshot that the log begins with is none
         left_out = shutil.ignore_patterns("lock", newest)
         shutil.copytree(store, Path(place) / "compacted", ignore=left_out)

@@ -82,7 +82,7 @@ def case(asked: ExperimentSpec | None = None, **kept: Any) -> dict[str, Any]:
     asked = asked or spec()
     only = kept.get("only", lambda _: True)
     records = [made(run, context_size=kept.get("context_size")) for run in asked.runs() if only(run)]
-    times = [{"id": one.spec.id, "seconds": 1.5, "steps": 30_000, "restored": False} for one in records]
+    times = [{"id": one.spec.id, "seconds": 1.5, "steps": 30_000} for one in records]
     return {
         "spec": asked,
         "summary": summarize(records, times=times, runs=asked.runs()),

@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 
 from faults.world import environment, free_port, wait_until_ready
-from goalbound.service.app import Limits, Service
-from goalbound.store import Follower, Store
+from goalbound.serve.service.app import Limits, Service
+from goalbound.serve.store import Follower, Store
 
 
 def asked(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from goalbound import LRCSSP, EpsilonGreedy, GreedyRidge, ModelEnvironment
-from goalbound.store import Answer, Store, StoredLearner, StoreOptions
-from goalbound.store.engine import Engine
-from goalbound.store.events import FIRST_CHAIN, Event, Kind, chained
-from goalbound.store.files import DATABASE, SNAPSHOTS
-from goalbound.store.sqlite_log import SqliteLog
+from goalbound.serve.store import Answer, Store, StoredLearner, StoreOptions
+from goalbound.serve.store.engine import Engine
+from goalbound.serve.store.events import FIRST_CHAIN, Event, Kind, chained
+from goalbound.serve.store.files import DATABASE, SNAPSHOTS
+from goalbound.serve.store.sqlite_log import SqliteLog
 from tests.support.incidents_at_work import BEFORE, contexts, greedy
 
 WORLD = BEFORE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import time
@@ -59,14 +58,6 @@ def raising(problem: LinearCSSP, *, until: str = "cure") -> Clairvoyant:
 
 
 @plugin
-def diskless(problem: LinearCSSP, *, until: str = "") -> Clairvoyant:
-    """Meets a full disk until a file is there."""
-    if not Path(until).exists():
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "partial.npz")
-    return Clairvoyant(problem)
-
-
-@plugin
 def deadly(problem: LinearCSSP, *, marks: str = "", deaths: int = 1, main: int = 0, after: str = "") -> Clairvoyant:
     """Kills its process so many times (a mark for each), but never the process ``main``; waits for a file ``after``."""
     while after and not Path(after).exists():
@@ -113,7 +104,7 @@ def threads(problem: LinearCSSP, *, path: str = "") -> Clairvoyant:
 
 
 class Unhurried(GreedyRidge):
-    """A learner that can be saved, whose episodes take as many seconds as the environment variable says."""
+    """A learner whose episodes take as many seconds as the environment variable says."""
 
     play_episodes = None  # so that every episode is begun
 

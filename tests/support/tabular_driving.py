@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
+from goalbound.baselines import Method, TabularLearner, TabularOptions
 from goalbound.models import LinearCSSP
 from goalbound.testing import small_problem as small_contextual_problem
 from tests.support.driving import Clinic

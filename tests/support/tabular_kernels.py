@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound.kernels.tabular.confidence import record, update_pair
-from goalbound.kernels.tabular.state import Constants, EpisodeState, LearnerState
-from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
+from goalbound.baselines import Method, TabularLearner, TabularOptions
+from goalbound.baselines.kernels.confidence import record, update_pair
+from goalbound.baselines.kernels.state import Constants, EpisodeState, LearnerState
 from goalbound.models import Support
 from tests.reference.tabular_sets import Data, Declared
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import python
+from goalbound.jit.compile import python
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.value_iteration import L2_BALL, UncertaintySet, ValueIterationState, new_value_iteration_state

@@ -68,7 +68,7 @@ def test_an_import_that_an_extra_would_mend_names_it_and_others_stay_as_they_are
 @pytest.mark.parametrize(
     ("library", "extra", "statement"),
     [
-        ("httpx", "client", "import goalbound.client"),
+        ("httpx", "client", "import goalbound.serve.client"),
         ("pydantic", "experiments", "from goalbound.experiments import load"),
     ],
 )

@@ -20,16 +20,16 @@ LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
             ("GreedyRidge", "EpsilonGreedy", "LocalOptimism", "PosteriorSampling", "KwikRmax"),
             "goalbound.learners.ridge",
         ),
-        "TabularLearner": "goalbound.learners.tabular",
+        "TabularLearner": "goalbound.baselines",
     }
 )
 """The learners that a file holds whole, and their modules."""
 WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
     {
-        "InUnits": "goalbound.learners.loss_units",
-        "Apprentice": "goalbound.learners.apprentice",
-        "Guarded": "goalbound.learners.guarded",
-        "Monitored": "goalbound.learners.monitored",
+        "InUnits": "goalbound.around.loss_units",
+        "Apprentice": "goalbound.around.apprentice",
+        "Guarded": "goalbound.around.guarded",
+        "Monitored": "goalbound.around.monitored",
         "CovariateLearner": "goalbound.adapters.covariates",
     }
 )

@@ -49,8 +49,8 @@ examples:
   goalbound run mine.toml --fresh                               all runs again, though they have records
   goalbound run mine.toml --json                                one JSON object per line, the summary last
 
-Finished runs are reused: interrupt at any time, and the same command resumes. A new key of the file, a new
-seed or learner does only what is new; so does a plug-in whose code, or a problem whose numbers, have changed.
+Finished runs are reused: interrupt at any time, and the same command runs the others. A new key of the file, a new
+seed or learner does only what is new; so does a plug-in of another version, or a problem whose numbers have changed.
 
 exit code: 0 all runs are there, 1 some failed (the others are kept), 2 wrong input, 130 stopped by Ctrl-C.
 """
@@ -111,7 +111,7 @@ examples:
   goalbound check experiments/first.toml --try    plays one episode of everything, too
   goalbound check problem.npz                     does it satisfy the contract of problems?
   goalbound check model.umb --loss time --goal done
-  goalbound check learner.npz                     what a checkpoint of a learner holds
+  goalbound check learner.npz                     what a saved learner holds
   goalbound check --schema                        the JSON Schema of experiment files, for editors
 
 exit code: 0 fine, 2 not.
@@ -158,13 +158,6 @@ The file of --map holds all at once; options go first (docs/how_to/logs.md):
   use = "lr-cssp"
 
 exit code: 0 done, 2 wrong input (the first wrong row, unless --errors skip).
-"""
-COMPLETION = """\
-examples:
-  goalbound completion > ~/.local/share/bash-completion/completions/goalbound     then open a new shell
-  source <(goalbound completion)                                                  in this shell only
-
-Commands, options, names of problems and learners, and files are completed, without starting Python.
 """
 WARM_UP = """\
 examples:
@@ -225,7 +218,7 @@ FUNCTIONS = {
     "run": "experiments:run", "report": "experiments:report", "figures": "experiments:figures",
     "export": "export:run", "compare": "compare:run", "ratios": "ratios:run",
     "learners": "learners:run", "check": "check:run", "fit": "fit:run", "warm-up": "warm_up:run",
-    "completion": "completion:run", "explore": "explore:run", "store": "store:run", "serve": "serve:serve",
+    "explore": "explore:run", "store": "store:run", "serve": "serve:serve",
     "token": "serve:token",
 }  # fmt: skip
 """The function that runs each command, in the modules of ``goalbound.cli``."""
@@ -312,7 +305,6 @@ def parser() -> Parser:
     _add_check(commands)
     _add_fit(commands)
     _add_warm_up(commands)
-    _command(commands, "completion", "print a script that completes commands in bash", COMPLETION)
     _add_store(commands)
     _add_serve(commands)
     _add_token(commands)
@@ -527,8 +519,6 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
                          )  # fmt: skip
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
     command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
-    command.add_argument("--mixing", type=float, default=0.0, metavar="P",
-                         help="create: draw the action at random with this probability (default: 0)")  # fmt: skip
     command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
     command.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
@@ -570,7 +560,7 @@ def _add_token(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _add_check(commands: argparse._SubParsersAction[Parser]) -> None:
-    command = _command(commands, "check", "check an experiment, a problem or a checkpoint, without running it", CHECK)
+    command = _command(commands, "check", "check an experiment, a problem or a learner, without running it", CHECK)
     command.usage = "%(prog)s FILE [options]"
     command.add_argument("file", metavar="FILE", nargs="?",
                          help="an experiment (.toml), a problem (.npz, .umb, .drn), a learner (.npz) or a record "

@@ -150,7 +150,7 @@ def _learner(arguments: Namespace) -> str:
 
 def _not_proven(learner: Any) -> list[str]:
     """Why nothing of what a learner has learned is proven, if it says so."""
-    from goalbound.learners.wrapper import unwrap
+    from goalbound.learners.layers import unwrap
 
     caveats = getattr(unwrap(learner), "caveats", ())
     return [f"not proven: {one_line('; '.join(caveats))}"] if caveats else []
@@ -158,7 +158,7 @@ def _not_proven(learner: Any) -> list[str]:
 
 def _covariate_learner(arguments: Namespace) -> str:
     from goalbound.adapters.covariates import CovariateLearner, FromTransformer
-    from goalbound.learners.wrapper import unwrap
+    from goalbound.learners.layers import unwrap
 
     said, found = peek_header(arguments.file).get("map"), None
     if isinstance(said, dict) and said.get("kind") == "FromTransformer":  # not stored; only its description is
@@ -176,7 +176,7 @@ def _covariate_learner(arguments: Namespace) -> str:
 def _load_inner_learner(path: Path, *, limit: int = LIMIT) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
     from goalbound.adapters.learner_files import load_learner
-    from goalbound.learners.context_map import ContextBlind
+    from goalbound.around.context_map import ContextBlind
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:
@@ -209,12 +209,6 @@ def _other_learner(arguments: Namespace) -> str:
     return f"{one_line(arguments.file)}: a learner ({kind}), restored by one with the same settings: restored(path)"
 
 
-def _run_checkpoint(arguments: Namespace) -> str:
-    done = peek_header(arguments.file).get("episodes")
-    name = one_line(arguments.file)
-    return f"{name}: an unfinished run ({done} episodes so far); goalbound run on its experiment resumes it"
-
-
 def _record(path: str) -> str:
     from goalbound.experiments.record_file import read_record
 
@@ -230,7 +224,7 @@ def _record(path: str) -> str:
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
     **dict.fromkeys((*LEARNER_KINDS, *WRAPPER_KINDS), _learner),
     "CovariateLearner": _covariate_learner,
-    "Discretized": _other_learner, "RandomWalk": _other_learner, "RunCheckpoint": _run_checkpoint,
+    "Discretized": _other_learner, "RandomWalk": _other_learner,
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _value(value: Any) -> str:
 
 
 def _row(group: GroupChange) -> list[str]:
-    note = "; ".join(filter(None, [verdict_note(group), *(f"other code of the {name}" for name in group.code)]))
+    note = "; ".join(filter(None, [verdict_note(group), *(f"another version of the {name}" for name in group.code)]))
     return [
         *map(one_line, (group.problem, group.contexts, group.learner)), str(group.episodes), str(len(group.seeds)),
         number(group.before), number(group.after), "-" if group.change is None else format_estimate(group.change),

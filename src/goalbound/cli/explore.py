@@ -13,15 +13,10 @@ from pathlib import Path
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.problems import find_problem
 from goalbound.errors import ArgumentError
-from goalbound.experiments.plugins import Plugins
-from goalbound.experiments.records import RunRecord
-from goalbound.experiments.registry import Component, instantiate
-from goalbound.experiments.registry.problems import PROBLEMS, problem_instance
-from goalbound.experiments.run_spec import RunSpec
-from goalbound.explorer.layout import Layout, make_layout
-from goalbound.explorer.learner_views import LearnerCourse
-from goalbound.explorer.page import explorer_page
-from goalbound.explorer.runs import (
+from goalbound.experiments.explorer.layout import Layout, make_layout
+from goalbound.experiments.explorer.learner_views import LearnerCourse
+from goalbound.experiments.explorer.page import explorer_page
+from goalbound.experiments.explorer.runs import (
     ReplayOptions,
     chosen_runs,
     grid_of,
@@ -29,6 +24,11 @@ from goalbound.explorer.runs import (
     replayed_course,
     run_problem,
 )
+from goalbound.experiments.plugins import Plugins
+from goalbound.experiments.records import RunRecord
+from goalbound.experiments.registry import Component, instantiate
+from goalbound.experiments.registry.problems import PROBLEMS, problem_instance
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.step import deterministic
 from goalbound.problems.catalog import CATALOG
@@ -212,7 +212,7 @@ def _say(text: str) -> None:
 
 def _explore_learner(arguments: Namespace) -> tuple[str, str]:
     from goalbound.adapters.learner_files import load_learner
-    from goalbound.explorer.saved_learner import learner_course, learner_model
+    from goalbound.experiments.explorer.saved_learner import learner_course, learner_model
 
     learner = load_learner(arguments.target, limit=arguments.limit)
     truth = None if arguments.truth is None else _contextual(_problem(arguments, arguments.truth))

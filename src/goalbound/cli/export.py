@@ -8,8 +8,8 @@ from typing import Any
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.experiments import read_results
+from goalbound.csv_cells import csv_text
 from goalbound.experiments.results import Results
-from goalbound.experiments.text import csv_text
 from goalbound.models.files.io import atomic_write
 from goalbound.terminal import one_line
 

@@ -123,7 +123,7 @@ def _print_all(log: Log, warnings: Sequence[str], learner: Any, arguments: Names
 
 
 def _caveats(learner: Any) -> tuple[str, ...]:
-    from goalbound.learners.wrapper import unwrap
+    from goalbound.learners.layers import unwrap
 
     found: tuple[str, ...] = getattr(unwrap(learner), "caveats", ())
     return found
@@ -171,8 +171,8 @@ def _listed(pairs: Sequence[PairBelowFloor]) -> str:
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
     """The learner that was named, after all steps of the log; around it the unit, and the map of its covariates."""
     from goalbound.adapters.covariates import CovariateLearner
-    from goalbound.learners.loss_units import InUnits
-    from goalbound.learners.wrapper import unwrap
+    from goalbound.around.loss_units import InUnits
+    from goalbound.learners.layers import unwrap
 
     learner = _made(log, options, seed)
     if not callable(getattr(learner, "learn_log", None)):

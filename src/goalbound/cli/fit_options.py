@@ -228,7 +228,7 @@ def _is_learner(kind: Any) -> bool:
 
 def _support_of_learner(path: str) -> tuple[Support, tuple[str, ...]]:
     from goalbound.adapters.learner_files import load_learner
-    from goalbound.learners.wrapper import unwrap
+    from goalbound.learners.layers import unwrap
 
     inside = unwrap(load_learner(path))
     caveats = tuple(one for one in getattr(inside, "caveats", ()) if one.startswith(SUPPORT_INFERRED))

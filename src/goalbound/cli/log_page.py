@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from goalbound import __version__
+from goalbound.experiments.pages.charts import Chart, axis, bars, plain
+from goalbound.experiments.pages.page import render
+from goalbound.experiments.pages.tables import Cell, Row, Table
 from goalbound.logs import Log, LogReport
 from goalbound.logs.report import QUANTILES
-from goalbound.pages.charts import Chart, axis, bars, plain
-from goalbound.pages.page import render
-from goalbound.pages.tables import Cell, Row, Table
 from goalbound.terminal import escape_controls, pluralize
 
 BINS = 30

@@ -26,11 +26,9 @@ def problems(arguments: Namespace) -> int:
     """``goalbound problems``: the built-in problems and their settings, and the environments of Gymnasium."""
     from goalbound.experiments.registry.problems import ENVIRONMENTS, PROBLEMS
 
-    tables = [entry for entry in PROBLEMS.entries.values() if entry.name not in CATALOG and entry not in ENVIRONMENTS]
     if arguments.json:
         listing = [
             *(_listed(one.name, one.summary, one.defaults, "simulated") for one in CATALOG.values()),
-            *(_listed(one.name, one.summary, one.settings, "simulated") for one in tables),
             *(_listed(one.name, one.summary, one.settings, "gymnasium") for one in ENVIRONMENTS),
         ]
         print(json.dumps(listing, indent=2, allow_nan=False))
@@ -40,13 +38,9 @@ def problems(arguments: Namespace) -> int:
         settings = " ".join(f"{name}={value}" for name, value in entry.defaults.items())
         print(f"{entry.name:{width}}  {entry.summary}")
         print(f"{'':{width}}  --set {settings}\n" if settings else f"{'':{width}}  no settings\n")
-    for heading, entries in (
-        ("only in experiments:", tables),
-        (f"only in experiments, with the extra gym ({install_command('gym')}):", ENVIRONMENTS),
-    ):
-        print(f"{heading}\n")
-        for one in entries:
-            print(f"{one.name:{width}}  {one.summary}\n")
+    print(f"only in experiments, with the extra gym ({install_command('gym')}):\n")
+    for one in ENVIRONMENTS:
+        print(f"{one.name:{width}}  {one.summary}\n")
     print("solve one: goalbound solve windy-grid --set rows=8 columns=12")
     return 0
 

@@ -9,16 +9,16 @@ from argparse import Namespace
 
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
-from goalbound.service.alarm_lines import silent_alarms
-from goalbound.service.app import Limits
-from goalbound.service.server import Address, Following
-from goalbound.service.server import serve as serve_store
-from goalbound.service.tokens import Tokens
-from goalbound.store import Store, StoreOptions
-from goalbound.store.locations import location_of
+from goalbound.serve.service.alarm_lines import silent_alarms
+from goalbound.serve.service.app import Limits
+from goalbound.serve.service.server import Address, Following
+from goalbound.serve.service.server import serve as serve_store
+from goalbound.serve.service.tokens import Tokens
+from goalbound.serve.store import Store, StoreOptions
+from goalbound.serve.store.locations import location_of
 from goalbound.terminal import table
 
-log = logging.getLogger("goalbound.service")
+log = logging.getLogger("goalbound.serve.service")
 
 
 def serve(arguments: Namespace) -> int:

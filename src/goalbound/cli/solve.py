@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import sys
@@ -10,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from goalbound import __version__
 from goalbound.cli.problems import context_name, find_context, find_problem, uniform_context
 from goalbound.cli.text import column, number, safe_name
+from goalbound.csv_cells import csv_text
 from goalbound.errors import ArgumentError, NoProperPolicy
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import Solution, Status, hitting_times, solve
@@ -210,13 +211,9 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
 
 
 def _write_csv(result: ContextResult, path: str) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer: csv.DictWriter[str] | None = None
-        for state in result.states():
-            if writer is None:
-                writer = csv.DictWriter(file, fieldnames=list(state), lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(state)
+    head = list(next(result.states()))
+    text = csv_text(head, (list(state.values()) for state in result.states()))
+    Path(path).write_text(text, encoding="utf-8", newline="")
 
 
 def _exit_code(results: list[ContextResult]) -> int:

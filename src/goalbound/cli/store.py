@@ -12,9 +12,9 @@ from typing import Any
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
 from goalbound.errors import FileConflictError
-from goalbound.store import Follower, Store
-from goalbound.store.audit import verify
-from goalbound.store.transfer import export_log, import_log
+from goalbound.serve.store import Follower, Store
+from goalbound.serve.store.audit import verify
+from goalbound.serve.store.transfer import export_log, import_log
 from goalbound.terminal import pluralize
 
 
@@ -36,7 +36,7 @@ def _create(arguments: Namespace) -> Mapping[str, Any]:
         raise UsageError("create needs the file of a learner: --learner learner.npz")
     learner = load_learner(arguments.learner)
     with Store.open(arguments.folder) as store:
-        store.create(name, learner, follows=arguments.follows, mixing=arguments.mixing)
+        store.create(name, learner, follows=arguments.follows)
         about = store.learner(name).status()
     return {"learner": about, "text": f"{name}: {about['learner']}"}
 
@@ -51,7 +51,7 @@ def _status(arguments: Namespace) -> Mapping[str, Any]:
         lines += [f"  {alarm['kind']}: {alarm['text']}" for alarm in one["alarms"]]
         if any(alarm["kind"] == "change" for alarm in one["alarms"]):
             lines.append(
-                f"  goalbound store relearn {arguments.folder} {one['name']} makes a challenger of relearned()"
+                f"  goalbound store relearn {store.location.name} {one['name']} makes a challenger of relearned()"
             )
     return {"store": about, "learners": learners, "text": "\n".join(lines)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Any
 from goalbound.terminal import escape_controls, one_line
 
 NAME_WIDTH = 40
+_PASSWORD = re.compile(r"(:/*[^\s:/@]*:)\S*(?=@)|(password\s*=\s*)[^\s&]+", re.IGNORECASE)  # in addresses of databases
 
 
 def column(values: Sequence[float]) -> list[str]:
@@ -42,9 +44,13 @@ def safe_name(name: str) -> str:
 
 
 def print_error(message: str) -> None:
-    """One line on stderr."""
+    """One line on stderr, without the passwords of addresses of databases, whichever command they were given to."""
     with suppress(BrokenPipeError):
-        print(f"goalbound: {one_line(message)}", file=sys.stderr)
+        print(f"goalbound: {_PASSWORD.sub(_hidden, one_line(message))}", file=sys.stderr)
+
+
+def _hidden(found: re.Match[str]) -> str:
+    return f"{found[1] or found[2]}***"
 
 
 def toml_value(value: Any) -> str:

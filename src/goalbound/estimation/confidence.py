@@ -8,12 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError
 from goalbound.estimation.estimate import Estimate, project, ridge_estimate
 from goalbound.estimation.statistics import Statistics
-from goalbound.estimation.widths import Radii, Widths, paper
+from goalbound.estimation.widths import Radii, Widths, paper, rule_names
+from goalbound.jit.compile import engine
 from goalbound.kernels import radii as radii_kernels
 from goalbound.kernels import regression as regression_kernels
-from goalbound.kernels.compile import engine
 from goalbound.models import BallSet
 from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
+
+_BALLS = f"give {rule_names(lambda rule: rule.intervals is None)}, or scale one of them"
 
 
 def confidence_set(
@@ -52,9 +54,7 @@ def confidence_set(
     if estimate is not None:
         check_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
     weights = check_distribution(context, "context", statistics.context_size, "component")
-    rule = (
-        paper() if widths is None else check_type(widths, Widths, "widths", "give paper(), or scaled(paper(), by=...)")
-    )
+    rule = paper() if widths is None else check_type(widths, Widths, "widths", _BALLS)
     if rule.intervals is not None:
         raise ArgumentError(
             f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask the "

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import Statistics, by_support
+from goalbound.jit.compile import engine
 from goalbound.kernels import projection as kernels
 from goalbound.kernels.active_set import new_projection_workspace
-from goalbound.kernels.compile import engine
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.regression import ridge
 from goalbound.models import LinearCSSP, Support

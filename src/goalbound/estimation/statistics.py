@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError
+from goalbound.jit.compile import engine
 from goalbound.kernels import regression as kernels
-from goalbound.kernels.compile import engine
 from goalbound.kernels.pending import UNIT, Pending, new_pending
 from goalbound.kernels.regression import RegressionSums, new_regression_sums
 from goalbound.models import Step, Support

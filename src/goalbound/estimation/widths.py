@@ -18,6 +18,7 @@ right side of at least sqrt(d) for delta <= 8 e^-4 = 0.146. For other settings :
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import inf, isfinite, log, sqrt
 from typing import Any, NamedTuple
@@ -207,7 +208,7 @@ def scaled(widths: Widths, *, by: float) -> Widths:
     >>> print(scaled(paper(), by=0.1))
     0.1 x paper
     """
-    check_type(widths, Widths, "widths", "give paper(), sharp() or printed()")
+    check_type(widths, Widths, "widths", f"give {rule_names(lambda rule: not rule.likelihood)}")
     if widths.likelihood:
         raise ArgumentError("widths is likelihood(), which has no radius to multiply; scale sharp() instead")
     if not 0.0 < (factor := check_float(by, "by", "the scale that all radii are multiplied by")) < inf:
@@ -218,3 +219,21 @@ def scaled(widths: Widths, *, by: float) -> Widths:
             f"by is {by}, which makes a scale of {scale:g}; scales are from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
         )
     return replace(widths, scale=scale)
+
+
+RULES: Mapping[str, Callable[[], Widths]] = {
+    "likelihood": likelihood,
+    "sharp": sharp,
+    "paper": paper,
+    "printed": printed,
+}
+"""The rules by name; learners use the first one unless another is given."""
+
+
+def rule_names(fits: Callable[[Widths], bool] = lambda rule: True) -> str:
+    """The rules that fit, as code calls them, for error messages.
+
+    >>> rule_names(lambda rule: rule.intervals is not None)
+    'likelihood(), sharp()'
+    """
+    return ", ".join(f"{name}()" for name, rule in RULES.items() if fits(rule()))

@@ -42,7 +42,7 @@ class GroupChange:
         change: after less before, by seed, with the interval of sign flips.
         compared: the paired test, corrected for all learners of the comparison; None without a seed.
         identical: whether all columns of all these records are the same to the bit.
-        code: which plug-ins have other code.
+        code: which plug-ins have another version, or other arrays.
     """
 
     problem: str

@@ -14,16 +14,16 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.experiments.job import Failed, Job, Outcome, Stopped, Throttled, failure_of, run_job
-from goalbound.experiments.signals import GRACE_SECONDS, signals_blocked
+from goalbound.experiments.job import Failed, Job, Outcome, Throttled, failure_of, run_job
+from goalbound.experiments.signals import signals_blocked
 from goalbound.extras import install_command
 from goalbound.terminal import guard_output
 
@@ -53,7 +53,7 @@ def run_serially(jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool
     for job in jobs:
         if stop():
             return
-        notify("started", job.id, _start_data(job))
+        notify("started", job.id, {"episodes": job.episodes})
 
         def report(done: int, episodes: int, regret: float, name: str = job.id) -> None:
             notify("progress", name, {"done": done, "episodes": episodes, "expected_regret": regret})
@@ -61,31 +61,14 @@ def run_serially(jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool
         yield run_job(job, report=Throttled(report), stop=stop)
 
 
-def _start_data(job: Job) -> dict[str, Any]:
-    return {"episodes": job.episodes, "restored": job.has_checkpoint}
-
-
 @dataclass(frozen=True)
 class ProgressFiles:
-    """Progress of worker processes as files in a folder, one per run, and a file that requests a stop.
+    """Progress of worker processes as files in a folder, one per run.
 
     Files, not a queue: a process that is killed in the middle of writing cannot block the others.
     """
 
     path: Path
-
-    def mark(self) -> str:
-        """Leave a random word here, by which a worker of a cluster sees whether it shares this disk."""
-        word = secrets.token_hex(16)
-        (self.path / "disk").write_text(word, encoding="utf-8")
-        return word
-
-    def has_mark(self, word: str) -> bool:
-        """Whether the word that :meth:`mark` left is here."""
-        try:
-            return (self.path / "disk").read_text(encoding="utf-8") == word
-        except (OSError, ValueError):
-            return False
 
     def write(self, name: str, data: Mapping[str, Any]) -> None:
         """Write the progress of a run. A full disk is ignored here."""
@@ -104,15 +87,6 @@ class ProgressFiles:
         """Delete the progress of a run."""
         with suppress(OSError):
             (self.path / name).unlink()
-
-    def request_stop(self) -> None:
-        """Request all runs to stop."""
-        with suppress(OSError):
-            (self.path / "stop").touch()
-
-    def stop_requested(self) -> bool:
-        """Whether a stop was requested."""
-        return (self.path / "stop").exists()
 
 
 def run_in_processes(
@@ -162,19 +136,17 @@ def _stream(
                         broken = True
                         break
                 job = waiting.popleft()
-                notify("started", job.id, _start_data(job))
+                notify("started", job.id, {"episodes": job.episodes})
             ended, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in ended:
                 job, outcome = _take_outcome(pending, future, progress_files)
                 broken = broken or outcome is None
                 yield job, outcome
             _forward_progress(pending.values(), progress_files, notify)
-        if pending:
-            progress_files.request_stop()
-            ended, _ = wait(pending, timeout=GRACE_SECONDS)
-            for future in ended:
-                job, outcome = _take_outcome(pending, future, progress_files)
-                yield job, outcome or Stopped(job.id)
+        for future in [future for future in pending if future.done()]:
+            job, outcome = _take_outcome(pending, future, progress_files)
+            if outcome is not None:
+                yield job, outcome
     finally:
         with signals_blocked():
             pool.shutdown(kill_workers=True)  # all outcomes were collected; waiting for them takes seconds
@@ -225,29 +197,22 @@ def _run_in_worker(job: Job, progress_files: ProgressFiles) -> Outcome:
     def report(done: int, episodes: int, regret: float) -> None:
         progress_files.write(job.id, {"done": done, "episodes": episodes, "expected_regret": regret})
 
-    return run_job(job, report=Throttled(report), stop=progress_files.stop_requested)
+    return run_job(job, report=Throttled(report))
 
 
-def run_on_cluster(
-    address: str, jobs: Sequence[Job], *, progress_files: ProgressFiles, notify: Notify, stop: Callable[[], bool]
-) -> Outcomes:
+def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
     """On the workers of a Dask scheduler (``tcp://host:8786``). They need goalbound, but no shared disk.
 
-    Runs of a worker that dies are rescheduled by Dask, three times at most. Workers that share the disk of the results
-    directory save checkpoints there, from which their runs are resumed; after a stop there are five seconds for it.
+    Runs of a worker that dies are rescheduled by Dask, three times at most.
     """
     client = _connect(address)
     sweep = _ClusterSweep(client, address, f"goalbound-{secrets.token_hex(4)}", notify)
     try:
-        sweep.submit(jobs, progress_files)
+        sweep.submit(jobs)
         while sweep.pending and not stop():
             yield from sweep.next_outcomes()
-        if sweep.pending:
-            progress_files.request_stop()
-            sweep.cancel(but=sweep.saving)
-            end = time.monotonic() + GRACE_SECONDS
-            while sweep.pending and time.monotonic() < end:
-                yield from sweep.next_outcomes()
+        while sweep.pending and sweep.has_messages:
+            yield from sweep.next_outcomes()
     finally:
         with suppress(Exception):  # the cluster may be gone; nothing is lost
             sweep.cancel()
@@ -261,17 +226,17 @@ class _ClusterSweep:
         self._client, self._address, self._topic, self._notify = client, address, topic, notify
         self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.pending: dict[str, tuple[Job, Any]] = {}
-        self.saving: set[str] = set()
-        """Keys of runs that were started where they can save checkpoints."""
 
-    def submit(self, jobs: Sequence[Job], progress_files: ProgressFiles) -> None:
-        mark = progress_files.mark()
+    @property
+    def has_messages(self) -> bool:
+        return not self._messages.empty()
+
+    def submit(self, jobs: Sequence[Job]) -> None:
         self._client.subscribe_topic(self._topic, lambda event: self._messages.put(event[1]))
         for job in jobs:
             future = self._client.submit(
-                _run_on_dask_worker, job, self._topic, progress_files, mark, key=self._key(job.id), pure=False,
-                retries=2,
-            )  # fmt: skip
+                _run_on_dask_worker, job, self._topic, key=self._key(job.id), pure=False, retries=2
+            )
             future.add_done_callback(self._messages.put)
             self.pending[future.key] = job, future
 
@@ -280,8 +245,6 @@ class _ClusterSweep:
         message = _next_message(self._messages, self._client, self._address)
         if isinstance(message, dict):  # progress may arrive after the outcome
             if self._key(message["id"]) in self.pending:
-                if message["saves"]:
-                    self.saving.add(self._key(message["id"]))
                 self._notify(message["kind"], message["id"], message["data"])
         elif message is not None and message.key in self.pending:
             job, future = self.pending[message.key]
@@ -293,11 +256,9 @@ class _ClusterSweep:
             future.release()
             yield outcome
 
-    def cancel(self, *, but: Collection[str] = ()) -> None:
-        """Cancel all runs without an outcome, but for some."""
-        cancelled = [key for key in self.pending if key not in but]
-        futures = [self.pending.pop(key)[1] for key in cancelled]
-        self._client.cancel(futures)
+    def cancel(self) -> None:
+        """Cancel all runs without an outcome."""
+        self._client.cancel([future for _, future in self.pending.values()])
 
     def _key(self, name: str) -> str:
         return f"{self._topic}-{name}"
@@ -353,17 +314,15 @@ def _fetch(job: Job, future: Any, address: str) -> Outcome | None:
     return outcome
 
 
-def _run_on_dask_worker(job: Job, topic: str, progress_files: ProgressFiles, mark: str) -> Outcome:
-    """On a worker of the cluster; with checkpoints if it shares the disk of the results directory."""
+def _run_on_dask_worker(job: Job, topic: str) -> Outcome:
+    """On a worker of the cluster."""
     from distributed import get_worker
 
     worker = get_worker()
     key = worker.get_current_task()
-    saves = progress_files.has_mark(mark)
-    job = job if saves else replace(job, checkpoint=None)
 
     def send(kind: str, data: Mapping[str, Any]) -> None:
-        worker.log_event(topic, {"kind": kind, "id": job.id, "saves": saves, "data": dict(data)})
+        worker.log_event(topic, {"kind": kind, "id": job.id, "data": dict(data)})
 
     def report(done: int, episodes: int, regret: float) -> None:
         send("progress", {"done": done, "episodes": episodes, "expected_regret": float(regret)})
@@ -371,7 +330,7 @@ def _run_on_dask_worker(job: Job, topic: str, progress_files: ProgressFiles, mar
     def is_unwanted() -> bool:
         """Whether the result is no longer needed (cancelled, or the sweep died): threads cannot be stopped."""
         mine = worker.state.tasks.get(key)
-        return mine is None or mine.state == "cancelled" or (saves and progress_files.stop_requested())
+        return mine is None or mine.state == "cancelled"
 
-    send("started", _start_data(job))
+    send("started", {"episodes": job.episodes})
     return run_job(job, report=Throttled(report, seconds=1.0), stop=is_unwanted)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import time
 import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import goalbound
 from goalbound.errors import NotLinearWarning, WrongPriorWarning
@@ -17,13 +15,10 @@ from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
-from goalbound.kernels.compile import seconds_compiling
+from goalbound.jit.compile import seconds_compiling
 
 ReportProgress = Callable[[int, int, float], None]
 """Episodes done, episodes in all, expected regret so far."""
-
-DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""Errors of the disk, which affect all runs."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +29,13 @@ class Job:
     spec: str
     """JSON of the :class:`RunSpec`."""
     episodes: int
-    checkpoint: str | None = None
-    """Where the run may save its state; None on machines that do not share the disk of the results directory."""
     plugins: Plugins = NO_PLUGINS
     """The plug-ins that may be imported for it."""
 
     @classmethod
-    def from_spec(cls, spec: RunSpec, *, checkpoint: Path | None = None, plugins: Plugins = NO_PLUGINS) -> Job:
+    def from_spec(cls, spec: RunSpec, *, plugins: Plugins = NO_PLUGINS) -> Job:
         """The job of a run."""
-        where = None if checkpoint is None else str(checkpoint)
-        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, where, plugins)
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether an earlier attempt left a checkpoint."""
-        return self.checkpoint is not None and Path(self.checkpoint).exists()
+        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, plugins)
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,6 @@ class Finished:
     episodes: int
     steps: int
     expected_regret: float
-    restored: bool
     version: str
     """Of goalbound, where it ran."""
     alarm: str | None = None
@@ -71,12 +57,11 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed:
-    """A run that raised; ``disk_errno`` is the errno if the disk failed, else 0."""
+    """A run that raised."""
 
     id: str
     error: str
     traceback: str
-    disk_errno: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,13 +74,13 @@ class Stopped:
 Outcome = Finished | Failed | Stopped
 
 
-def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool]) -> Outcome:
+def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool] = lambda: False) -> Outcome:
     """Execute one run. Errors of the run are returned in the outcome, not raised.
 
     Args:
         job: the run.
         report: called with the progress of the run.
-        stop: checked whenever the run reports; the run then stops where it can be resumed.
+        stop: checked whenever the run reports; if True, the run ends without a record.
     """
 
     def progress(done: int, episodes: int, regret: float) -> None:
@@ -105,19 +90,18 @@ def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool]) -> Ou
 
     if stop():
         return Stopped(job.id)
-    started, restored = time.perf_counter() - seconds_compiling(), job.has_checkpoint
+    started = time.perf_counter() - seconds_compiling()
     try:
         spec = RunSpec.from_json(json.loads(job.spec))
         with warnings.catch_warnings():  # the record has it, and the sweep reports it
             warnings.simplefilter("ignore", NotLinearWarning)
             warnings.simplefilter("ignore", WrongPriorWarning)
-            checkpoint = None if job.checkpoint is None else Path(job.checkpoint)
-            record = run(spec, plugins=job.plugins, progress=progress, checkpoint=checkpoint)
+            record = run(spec, plugins=job.plugins, progress=progress)
         totals = record.metadata["totals"]
         seconds = time.perf_counter() - seconds_compiling() - started
         return Finished(
             job.id, record_bytes(record), seconds, spec.episodes, int(totals["steps"]),
-            float(totals["expected_regret"]), restored, goalbound.__version__, record.metadata["alarm"],
+            float(totals["expected_regret"]), goalbound.__version__, record.metadata["alarm"],
         )  # fmt: skip
     except KeyboardInterrupt:
         return Stopped(job.id)
@@ -128,9 +112,7 @@ def run_job(job: Job, *, report: ReportProgress, stop: Callable[[], bool]) -> Ou
 def failure_of(job: Job, error: BaseException) -> Failed:
     """An error as an outcome."""
     said = "".join(traceback.format_exception_only(error)).strip()
-    on_disk = job.checkpoint is not None and isinstance(error, OSError) and error.errno in DISK_ERRORS
-    disk_errno = (error.errno or 0) if on_disk and isinstance(error, OSError) else 0
-    return Failed(job.id, said, "".join(traceback.format_exception(error)), disk_errno)
+    return Failed(job.id, said, "".join(traceback.format_exception(error)))
 
 
 class Throttled:

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import goalbound
+from goalbound.baselines.settings import TabularSettings
 from goalbound.errors import PlanningStopped
 from goalbound.experiments.registry.learners import BOUNDS_TOLERANCE
 from goalbound.experiments.run_spec import RunSpec
+from goalbound.learners.layers import unwrap
 from goalbound.learners.settings import Settings
-from goalbound.learners.tabular.settings import TabularSettings
-from goalbound.learners.wrapper import unwrap
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.simplex import simplex_landmarks
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve

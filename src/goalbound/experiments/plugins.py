@@ -12,7 +12,7 @@ import importlib.metadata
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -92,7 +92,7 @@ class Plugins:
         with _importing(path, where):
             self._add_folder_to_path(module)
             found = getattr(importlib.import_module(module), name)
-        return Plugin(_marked(found, path, where), module)
+        return Plugin(_marked(found, path, where), _version_of(module))
 
     def _add_folder_to_path(self, module: str) -> None:
         """Add the folder to the end of ``sys.path``, so that its modules shadow nothing."""
@@ -120,10 +120,30 @@ NO_PLUGINS = Plugins()
 
 @dataclass(frozen=True)
 class Plugin:
-    """A resolved plug-in and the module that it was named by."""
+    """A resolved plug-in and its version, or :data:`UNVERSIONED`."""
 
     make: Callable[..., Any]
-    module: str
+    version: str
+
+
+UNVERSIONED = "unversioned"
+"""The version of a plug-in that has none: its edits cannot be seen."""
+
+
+def _version_of(module: str) -> str:
+    """The distributions that ship the package of an imported module, with versions; else its ``__version__``."""
+    top = module.partition(".")[0]
+    shipped = _distributions_on(tuple(sys.path)).get(top, ())
+    if shipped:
+        return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in sorted(set(shipped)))
+    stated = (getattr(sys.modules[name], "__version__", None) for name in (module, top))
+    return next((f"{top} {version}" for version in stated if isinstance(version, str)), UNVERSIONED)
+
+
+@lru_cache(maxsize=16)
+def _distributions_on(_path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Cached, since it reads many files."""
+    return importlib.metadata.packages_distributions()
 
 
 def entry_points(group: str) -> dict[str, list[importlib.metadata.EntryPoint]]:
@@ -150,7 +170,8 @@ def load_entry_point(points: list[importlib.metadata.EntryPoint], where: str) ->
         raise ArgumentError(f'{where}.use: "{point.name}" is offered by {providers}; give an import path instead')
     with _importing(point.name, where):
         found = point.load()
-    return Plugin(_marked(found, point.name, where), point.module)
+    version = f"{point.dist.name} {point.dist.version}" if point.dist else _version_of(point.module)
+    return Plugin(_marked(found, point.name, where), version)
 
 
 def _marked(found: Any, path: str, where: str) -> Callable[..., Any]:

@@ -19,10 +19,10 @@ class Event:
     """An event of a sweep.
 
     Attributes:
-        kind: ``sweep`` (first: runs, todo, episodes, workers, others), ``reused``, ``damaged`` (reason), ``started``
-            (episodes, restored), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes,
-            steps, expected_regret, restored, alarm), ``failed`` (error, episodes), ``retried`` (error), ``stopping``,
-            and ``done`` (always last).
+        kind: ``sweep`` (first: runs, todo, episodes, workers, others, unversioned), ``reused``, ``damaged`` (reason),
+            ``started`` (episodes), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes,
+            steps, expected_regret, alarm), ``failed`` (error, episodes), ``retried`` (error), ``stopping``, and
+            ``done`` (always last).
         id: of the run, if it is about one.
         label: of the run.
         data: as listed at ``kind``.
@@ -90,8 +90,8 @@ ESTIMATE_AFTER = ((5.0, 0.05), (600.0, 0.01))
 class ThroughputEstimator:
     """Estimates the speed of a sweep and its remaining time.
 
-    Episodes restored from checkpoints do not count, nor does the time before the first report of any run, in which
-    processes start, bounds are certified and kernels are compiled.
+    The time before the first report of any run does not count: processes start, bounds are certified and kernels are
+    compiled.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -99,8 +99,6 @@ class ThroughputEstimator:
         self.runs = self.ended = self.failed = 0
         self.episodes = self.done = 0
         self.running: dict[str, int] = {}
-        self._restored = 0
-        self._resumed: set[str] = set()
         self._since: float | None = None
         self._before = 0
         self._per_run: dict[str, _RunProgress] = {}
@@ -113,8 +111,6 @@ class ThroughputEstimator:
         elif event.kind == "started":
             self.running[event.id] = 0
             self._per_run[event.id] = _RunProgress(data["episodes"])
-            if data["restored"]:
-                self._resumed.add(event.id)
         elif event.kind == "progress" and event.id in self.running:
             self._advance(event.id, data["done"])
         elif event.kind == "finished":
@@ -131,14 +127,10 @@ class ThroughputEstimator:
                 self.ended += 1
 
     def _advance(self, name: str, done: int) -> None:
-        step = done - self.running.setdefault(name, 0)
+        self.done += done - self.running.get(name, 0)
         self.running[name] = done
-        self.done += step
-        if name in self._resumed:
-            self._resumed.discard(name)
-            self._restored += step
         if self._since is None:
-            self._since, self._before = self._clock(), self.done - self._restored
+            self._since, self._before = self._clock(), self.done
         if name in self._per_run and self._per_run[name].since is None:
             self._per_run[name] = self._per_run[name]._replace(since=self._clock(), before=done)
 
@@ -147,7 +139,7 @@ class ThroughputEstimator:
         """Episodes since the first report of any run, and seconds."""
         if self._since is None:
             return 0, 0.0
-        return max(0, self.done - self._restored - self._before), self._clock() - self._since
+        return max(0, self.done - self._before), self._clock() - self._since
 
     @property
     def speed(self) -> float:
@@ -162,7 +154,7 @@ class ThroughputEstimator:
         Learners differ in speed by factors of a hundred, and become faster as they learn; so it is at least the
         time that any unfinished run needs alone.
         """
-        overall = _estimated_seconds(*self._played, self.episodes - self._restored, self.episodes - self.done)
+        overall = _estimated_seconds(*self._played, self.episodes, self.episodes - self.done)
         if overall is None:
             return None
         now = self._clock()
@@ -224,9 +216,9 @@ def describe(event: Event) -> str | None:
         return f"{event.label}: damaged record, run again ({data['reason']})"
     if event.kind == "finished":
         speed = data["episodes"] / data["seconds"] if data["seconds"] > 0.0 else math.inf
-        how = "resumed" if data["restored"] else f"{speed:,.0f} episodes/s"
         message = (
-            f"{event.label}: expected regret {data['expected_regret']:,.6g}, {format_duration(data['seconds'])} ({how})"
+            f"{event.label}: expected regret {data['expected_regret']:,.6g}, {format_duration(data['seconds'])} "
+            f"({speed:,.0f} episodes/s)"
         )
         return message if data.get("alarm") is None else f"{message}; alarm: {data['alarm']}"
     if event.kind in ("failed", "retried"):
@@ -244,8 +236,10 @@ def _start_message(data: Mapping[str, Any]) -> str:
     parts = [f"{data['runs']} runs: {f'{reused} reused, {are}' if reused else 'all are new'}"]
     if reused:
         parts.append("--fresh runs all again")
+        if data["unversioned"]:
+            parts.append(f"unversioned, so edits are not seen: {', '.join(data['unversioned'])}")
     if data["others"]:
-        parts.append(f"{data['others']} records of other specs, or of earlier code, are left alone")
+        parts.append(f"{data['others']} records of other specs, or of other versions, are left alone")
     if data["todo"]:
         parts.append(f"workers: {data['workers']}")
     return "; ".join(parts)

@@ -85,10 +85,7 @@ def _read(data: bytes) -> RunRecord:
     wanted = _schema()
     if not schema.equals(wanted):
         raise FileFormatError(f"the columns are {_listing(schema)}; they need to be {_listing(wanted)}")
-    rows = len(kept_episodes(spec.episodes))
-    if footer.num_rows != rows:
-        raise FileFormatError(f"there are {footer.num_rows} rows; {spec.episodes} episodes have {rows}")
-    _check_pages(data, footer, spec, rows)
+    _check_pages(data, footer, spec)
     try:
         read = file.read(use_threads=False)
         _check_run_columns(read, spec)
@@ -127,11 +124,15 @@ def _check_run_columns(read: Any, spec: RunSpec) -> None:
             )
 
 
-def _check_pages(data: bytes, footer: Any, spec: RunSpec, rows: int) -> None:
+def _check_pages(data: bytes, footer: Any, spec: RunSpec) -> None:
     """Each column is one page of the size of its rows, a text a dictionary of one entry and a page that refers to it;
     so a small file cannot unpack to a large one."""
     if footer.num_row_groups != 1:
         raise FileFormatError(f"there are {footer.num_row_groups} groups of rows; a record has one")
+    rows = len(kept_episodes(spec.episodes))
+    for claimed in (footer.num_rows, footer.row_group(0).num_rows):  # memory is taken for the latter
+        if claimed != rows:
+            raise FileFormatError(f"there are {claimed} rows; {spec.episodes} episodes have {rows}")
     texts = {column.name: str(column.of(spec)) for column in columns.RUN_COLUMNS if column.is_text}
     for at, name in enumerate(_schema().names):
         chunk = footer.row_group(0).column(at)

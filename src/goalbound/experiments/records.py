@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.errors import ArgumentError
 from goalbound.experiments import columns
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.card import LearnerCard
@@ -114,23 +114,6 @@ class Accumulator:
                 "expected_regret": self.regret.tolist(),
             },
         }
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The state without the number of episodes, for :meth:`restore`."""
-        arrays = {f"table.{name}": self.table[name] for name in self.totals}
-        arrays |= {f"total.{name}": np.array(total) for name, total in self.totals.items()}
-        return arrays | {"cells.count": self.count, "cells.regret": self.regret}
-
-    def restore(self, arrays: dict[str, NDArray[Any]], done: int) -> None:
-        """Restore the state of another accumulator of the same run."""
-        for name, mine in self.arrays().items():
-            if arrays[name].shape != mine.shape or arrays[name].dtype != mine.dtype:
-                raise FileFormatError(f"{name} is {arrays[name].dtype} {arrays[name].shape}; it needs {mine.shape}")
-        for name, total in self.totals.items():
-            self.table[name][...] = arrays[f"table.{name}"]
-            self.totals[name] = type(total)(arrays[f"total.{name}"][()])
-        self.count[...], self.regret[...] = arrays["cells.count"], arrays["cells.regret"]
-        self.done = done
 
 
 def _running_sum(before: Any, values: NDArray[Any]) -> NDArray[Any]:

@@ -29,7 +29,7 @@ from goalbound.models.files.saved_files import try_lock
 _RECORD = re.compile(r"([0-9a-f]{16})\.parquet")
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # of atomic_write, left by a process that was killed
 _MAX_RUNS_BYTES = 2**30
-_FOLDERS = ("records", "partial", "failures")
+_FOLDERS = ("records", "failures")
 _DAMAGED = "damaged"
 
 
@@ -48,8 +48,8 @@ class ScanResult:
 class ResultsDir:
     """The files of an experiment.
 
-    Layout: ``spec.toml``, ``runs.json``, ``records/<id>.parquet``, ``partial/<id>.npz``, ``failures/<id>.json``,
-    ``times.jsonl``; records that could not be read are in ``damaged``.
+    Layout: ``spec.toml``, ``runs.json``, ``records/<id>.parquet``, ``failures/<id>.json``, ``times.jsonl``; records
+    that could not be read are in ``damaged``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -73,10 +73,6 @@ class ResultsDir:
     def record(self, name: str) -> Path:
         """The record of a run."""
         return self.path / "records" / f"{name}.parquet"
-
-    def checkpoint(self, name: str) -> Path:
-        """The checkpoint of an unfinished run."""
-        return self.path / "partial" / f"{name}.npz"
 
     def failure(self, name: str) -> Path:
         """Why a run failed."""
@@ -120,7 +116,7 @@ class ResultsDir:
         """Delete all files of these runs."""
         for run in runs:
             self.record(run.id).unlink(missing_ok=True)
-            self._delete_leftovers(run.id)
+            self.failure(run.id).unlink(missing_ok=True)
 
     def clear_progress(self) -> None:
         """Delete the progress files of workers."""
@@ -139,8 +135,8 @@ class ResultsDir:
                 os.replace(self.record(run.id), aside / self.record(run.id).name)
         wanted = {run.id for run in runs}
         valid = frozenset(there & wanted - set(damaged))
-        for name in valid:  # killed between writing the record and deleting the checkpoint
-            self._delete_leftovers(name)
+        for name in valid:  # killed between writing the record and deleting the failure
+            self.failure(name).unlink(missing_ok=True)
         return ScanResult(valid, damaged, tuple(sorted(there - wanted)))
 
     def _record_error(self, run: RunSpec) -> str | None:
@@ -153,21 +149,16 @@ class ResultsDir:
         return None
 
     def save_record(self, finished: Finished) -> None:
-        """Write the record of a run, then delete its checkpoint and its failure."""
+        """Write the record of a run, then delete its failure."""
         _write(self.record(finished.id), finished.record)
-        self._delete_leftovers(finished.id)
-        line = {"id": finished.id, "seconds": round(finished.seconds, 3), "steps": finished.steps,
-                "restored": finished.restored}  # fmt: skip
+        self.failure(finished.id).unlink(missing_ok=True)
+        line = {"id": finished.id, "seconds": round(finished.seconds, 3), "steps": finished.steps}
         _append(self.times, json.dumps(line))
 
     def save_failure(self, failed: Failed, run: RunSpec) -> None:
         """Write why a run failed."""
         content = {"id": failed.id, "error": failed.error, "traceback": failed.traceback, "spec": run.as_json()}
         _write(self.failure(failed.id), json.dumps(content, indent=1).encode())
-
-    def _delete_leftovers(self, name: str) -> None:
-        self.checkpoint(name).unlink(missing_ok=True)
-        self.failure(name).unlink(missing_ok=True)
 
 
 def read_records(folder: str | os.PathLike[str], runs: Iterable[RunSpec]) -> list[RunRecord]:
@@ -196,7 +187,7 @@ def read_runs(folder: str | os.PathLike[str]) -> list[RunSpec]:
 
 
 def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of ``times.jsonl``: id, seconds, steps, restored; a run that was done twice is there twice.
+    """The lines of ``times.jsonl``: id, seconds, steps; a run that was done twice is there twice.
 
     Lines that were truncated when a process was killed are skipped.
     """
@@ -212,8 +203,7 @@ def read_times(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 def _time(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
-        return {"id": str(found["id"]), "seconds": float(found["seconds"]), "steps": int(found["steps"]),
-                "restored": bool(found["restored"])}  # fmt: skip
+        return {"id": str(found["id"]), "seconds": float(found["seconds"]), "steps": int(found["steps"])}
     except (ValueError, KeyError, TypeError):
         return None
 

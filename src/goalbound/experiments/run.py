@@ -6,25 +6,21 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from goalbound.around.context_map import ContextBlind
 from goalbound.errors import ArgumentError
-from goalbound.experiments import checkpoint as checkpoints
 from goalbound.experiments import metadata
-from goalbound.experiments.checkpoint import RunState
 from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.records import Accumulator, RunRecord
 from goalbound.experiments.registry import ProblemInstance, error_context, instantiate, loss_law
 from goalbound.experiments.registry.learners import certified_bounds
 from goalbound.experiments.registry.problems import problem_instance
 from goalbound.experiments.registry.warm_start import LogLaw
-from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
-from goalbound.experiments.signals import DeferredInterrupt
+from goalbound.experiments.run_spec import GROUPS, RunSpec, component_code
 from goalbound.learners.card import learner_card
-from goalbound.learners.context_map import ContextBlind
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP
@@ -42,14 +38,7 @@ MAX_PROBLEMS = 8
 """The size of the problem cache, which lets runs of the same problem share its bounds."""
 
 
-def run(
-    spec: RunSpec,
-    *,
-    plugins: Plugins | Iterable[str] = (),
-    progress: Progress | None = None,
-    checkpoint: Path | None = None,
-    checkpoint_every: float = 60.0,
-) -> RunRecord:
+def run(spec: RunSpec, *, plugins: Plugins | Iterable[str] = (), progress: Progress | None = None) -> RunRecord:
     """Play a run. The same spec gives the same record, to the byte, wherever and in however many parts it is played.
 
     Args:
@@ -57,29 +46,22 @@ def run(
         plugins: names of modules of third parties that may be imported if the run names them; or the ``plugins`` of
             the experiment that it is of. A run itself, which may come from a file, allows nothing.
         progress: called about every second with the episodes done, those in all, and the expected regret so far.
-        checkpoint: where to save the run while it is played, and from where to resume it. The caller
-            removes it when the record is written. Runs in real environments or of learners without save have none.
-        checkpoint_every: seconds between checkpoints. One more is written when ``progress`` raises anything, and after
-            Ctrl-C, which waits until the episodes being played are finished; a second Ctrl-C does not wait.
 
     Raises:
         ArgumentError: the spec is invalid, or the third-party code here is not that of the run; the
             message names the group.
     """
-    if not checkpoint_every >= 0.0:
-        raise ArgumentError(f"checkpoint_every is {checkpoint_every}; it is a number of seconds, 0 or more")
     if progress is not None:
         check_callable(progress, "progress", "a function of (done, episodes, regret), or None")
     instance, bounds, simulation = _build_parts(spec, Plugins.of(plugins))
-    run_state = RunState(spec, simulation, Accumulator(spec.episodes, instance.problem.context_size))
-    checkpointer = _Checkpointer(run_state, checkpoint, checkpoint_every)
-    _play(run_state, checkpointer, progress)
+    accumulator = Accumulator(spec.episodes, instance.problem.context_size)
+    _play(simulation, accumulator, spec.episodes, progress)
     learner, audit = simulation.learner, simulation.audit
     return RunRecord(
         spec,
-        run_state.accumulator.table,
+        accumulator.table,
         {
-            **run_state.accumulator.metadata(),
+            **accumulator.metadata(),
             "alarm": metadata.alarm(learner),
             "diagnosis": metadata.diagnosis(None if audit is None else audit.report()),
             **metadata.policies(instance.problem, learner)._asdict(),
@@ -106,71 +88,38 @@ def _build_parts(spec: RunSpec, plugins: Plugins) -> tuple[ProblemInstance, Cont
 
 
 def _check_code(spec: RunSpec, made: Any, plugins: Plugins) -> None:
-    """Check that plug-in code is the one that the run id was computed from."""
+    """Check that problems and plug-ins are those that the run id was computed from."""
     for group, name in GROUPS.items():
         component = getattr(spec, name)
-        digest = component_digest(group, component, plugins, made if group == "problems" else None)
-        if digest == spec.code.get(name):
+        code = component_code(group, component, plugins, made if group == "problems" else None)
+        if code == spec.code.get(name):
             continue
-        what = "problem" if group == "problems" else "code"
+        what = "problem" if group == "problems" else "version"
         raise ArgumentError(
-            f"{group} ({component.use}): the {what} here is not that of the run ({digest or 'none'}, and the run names "
-            f"{spec.code.get(name, 'none')}); it was edited since, is another version on this machine, or differs "
-            "each time: install the same everywhere, and read the experiment again"
+            f"{group} ({component.use}): the {what} here is not that of the run ({code or 'none'}, and the run names "
+            f"{spec.code.get(name, 'none')}); install the same everywhere, and read the experiment again; a function "
+            "must make the same problem each time"
         )
 
 
-def _play(run_state: RunState, checkpointer: _Checkpointer, progress: Progress | None) -> None:
-    """Play what is left, in parts of about a second."""
-    spec, simulation, accumulator = run_state
+def _play(simulation: Simulation, accumulator: Accumulator, episodes: int, progress: Progress | None) -> None:
+    """Play all episodes, in parts of about a second."""
     size = min(FIRST_PART, CHUNK)
-    with DeferredInterrupt(wait=checkpointer.can_save) as interrupts:
-        while accumulator.done < spec.episodes:
-            began = time.perf_counter()
-            history = simulation.run(min(size, spec.episodes - accumulator.done))
-            if history.interrupted:  # in the middle of an episode: the learner has changed, so the state is not saved
-                raise KeyboardInterrupt
-            accumulator.add(history)
-            size = _next_size(size, time.perf_counter() - began)
-            checkpointer.save_if_due()
-            try:
-                interrupts.check()
-                if progress is not None:
-                    progress(accumulator.done, spec.episodes, accumulator.expected_regret)
-            except BaseException:
-                checkpointer.save()
-                raise
+    while accumulator.done < episodes:
+        began = time.perf_counter()
+        history = simulation.run(min(size, episodes - accumulator.done))
+        if history.interrupted:
+            raise KeyboardInterrupt
+        accumulator.add(history)
+        size = _next_size(size, time.perf_counter() - began)
+        if progress is not None:
+            progress(accumulator.done, episodes, accumulator.expected_regret)
 
 
 def _next_size(size: int, seconds: float) -> int:
     if seconds > LONG_SECONDS:
         return max(1, size // 2)
     return min(2 * size, CHUNK) if seconds < SHORT_SECONDS else size
-
-
-class _Checkpointer:
-    """Saves a run to its checkpoint file, if it has one and can be saved."""
-
-    def __init__(self, run_state: RunState, path: Path | None, every: float) -> None:
-        self.can_save = path is not None and checkpoints.can_be_saved(run_state.simulation)
-        self._run_state, self._path, self._every = run_state, path, every
-        self._saved = -1
-        if path is not None and self.can_save:
-            checkpoints.resume(run_state, path)
-        self._last = time.monotonic()
-
-    def save_if_due(self) -> None:
-        if time.monotonic() - self._last >= self._every and not self._finished():
-            self.save()
-
-    def save(self) -> None:
-        done = self._run_state.accumulator.done
-        if self._path is not None and self.can_save and self._saved != done:
-            checkpoints.save(self._run_state, self._path)
-            self._saved, self._last = done, time.monotonic()
-
-    def _finished(self) -> bool:
-        return self._run_state.accumulator.done == self._run_state.spec.episodes
 
 
 def _problem_instance(spec: RunSpec, made: Any) -> ProblemInstance:

@@ -8,13 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from goalbound.errors import ArgumentError, InputError
-from goalbound.experiments.fingerprint import code_digest, problem_digest
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
-from goalbound.experiments.registry import Component, error_context, find_entry, instantiate, loss_law
+from goalbound.experiments.registry import Component, ProblemInstance, find_entry, instantiate, loss_law
+from goalbound.models import LinearCSSP
+from goalbound.models.files.npz import support_arrays
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
 """The groups of an experiment file, and what a run has of each."""
+DIGITS = 32
+"""Hexadecimal digits of the digest of a problem."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class RunSpec:
     seed: int
     step_limit: int
     code: dict[str, str] = field(default_factory=dict)
-    """For those of problem, learner and contexts that are plug-ins: the digest of the problem, or of the source."""
+    """For plug-ins among problem, learner and contexts, and for problem files: see :func:`component_code`."""
 
     @property
     def id(self) -> str:
@@ -81,8 +86,11 @@ class RunSpec:
             raise ArgumentError(f"this is not a run of an experiment ({type(error).__name__}: {error})") from None
 
 
-def component_digest(group: str, component: Component, plugins: Plugins, made: Any = None) -> str | None:
-    """The digest of a plug-in, or of a problem in a file, in the id of a run; None for built-in components.
+def component_code(group: str, component: Component, plugins: Plugins, made: Any = None) -> str | None:
+    """Identify a plug-in, or the file of a problem, in the id of a run; None for built-in components.
+
+    A problem is identified by its arrays, a learner or a source of contexts by the version of its plug-in, and a
+    problem with its own environment by both.
 
     Args:
         group: the group of the component.
@@ -91,10 +99,7 @@ def component_digest(group: str, component: Component, plugins: Plugins, made: A
         made: the problem, if it was instantiated already.
     """
     entry = find_entry(group, component, plugins)
-    plugin = entry.plugin
-    if entry.is_file:
-        return problem_digest(instantiate(group, component, plugins) if made is None else made)
-    if plugin is None:
+    if entry.plugin is None and not entry.is_file:
         return None
     if group == "problems" and made is None:
         try:
@@ -103,5 +108,19 @@ def component_digest(group: str, component: Component, plugins: Plugins, made: A
             raise
         except Exception as error:  # whatever a third party raises
             raise ArgumentError(f"{group} ({component.use}): {type(error).__name__}: {error}") from error
-    with error_context(group, component):
-        return code_digest(plugin, made)
+    if isinstance(made, LinearCSSP):
+        return problem_digest(made)
+    version = "" if entry.plugin is None else entry.plugin.version
+    return f"{problem_digest(made.problem)} {version}" if isinstance(made, ProblemInstance) else version
+
+
+def problem_digest(problem: LinearCSSP) -> str:
+    """The digest of all arrays and names of a problem; equal problems have equal digests on every machine."""
+    support = problem.support
+    names = [support.state_names, support.action_names, problem.component_names, problem.loss_scale]
+    start = np.asarray(problem.start)
+    content = hashlib.sha256(json.dumps([names, start.shape, len(support_arrays(support))]).encode())
+    for array in (start, *support_arrays(support).values(), problem.losses, problem.probabilities):
+        content.update(json.dumps([array.dtype.kind, array.shape]).encode())
+        content.update(array.astype("<f8" if array.dtype.kind == "f" else "<i8").tobytes())
+    return content.hexdigest()[:DIGITS]

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 GRACE_SECONDS = 5.0
-"""Seconds that runs have to reach a point from which they can be resumed."""
+"""Seconds that work in this process has until it checks for a stop; then it is interrupted."""
 
 
 class StopRequest:
@@ -74,35 +74,6 @@ def _interrupt(number: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
     else:
         _thread.interrupt_main(signal.Signals(number))
-
-
-class DeferredInterrupt:
-    """Defers Ctrl-C until :meth:`check`, where it would raise KeyboardInterrupt; a second one is not deferred."""
-
-    def __init__(self, *, wait: bool) -> None:
-        self._wait = wait
-        self._pressed = False
-        self._before: Any = None
-
-    def __enter__(self) -> DeferredInterrupt:
-        in_main = threading.current_thread() is threading.main_thread()  # signals belong to it
-        if self._wait and in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.signal(signal.SIGINT, self._on_signal)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._pressed:
-            signal.default_int_handler(number, frame)
-        self._pressed = True
-
-    def check(self) -> None:
-        """Raise the deferred interrupt, if there is one."""
-        if self._pressed:
-            raise KeyboardInterrupt
 
 
 @contextmanager

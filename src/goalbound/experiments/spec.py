@@ -19,7 +19,7 @@ from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import CATALOGS, Component, loss_law
 from goalbound.experiments.registry.catalog import hint
-from goalbound.experiments.run_spec import GROUPS, RunSpec, component_digest
+from goalbound.experiments.run_spec import GROUPS, RunSpec, component_code
 from goalbound.experiments.toml import plain_values, toml_text, toml_values
 from goalbound.models.files.io import file_name, read_bytes
 from goalbound.models.step import LossLaw
@@ -164,9 +164,9 @@ class ExperimentSpec(BaseModel):
         Each problem of a third party is made once, as the ids of its runs depend on what it is.
         """
         found: dict[str, RunSpec] = {}
-        digests: dict[str, str | None] = {}
+        known: dict[str, str | None] = {}
         for one in self._combinations():
-            code = self._code(one, digests)
+            code = self._code(one, known)
             for seed in self.seed_list:
                 run = replace(one, seed=seed, code=code)
                 found.setdefault(run.id, run)
@@ -207,16 +207,16 @@ class ExperimentSpec(BaseModel):
                 extra = ", ".join(f"{name} {value}" for name, value in chosen.items())
                 yield Component(component_spec.use, settings, f"{label} ({extra})" if extra else label)
 
-    def _code(self, run: RunSpec, digests: dict[str, str | None]) -> dict[str, str]:
-        """The digests of the plug-ins of a run; ``digests`` caches those of earlier runs."""
+    def _code(self, run: RunSpec, known: dict[str, str | None]) -> dict[str, str]:
+        """What identifies the plug-ins and problem files of a run; ``known`` caches that of earlier runs."""
         found: dict[str, str | None] = {}
         for group, name in GROUPS.items():
             component = getattr(run, name)
             key = json.dumps([group, component.as_json()], sort_keys=True)
-            if key not in digests:
-                digests[key] = component_digest(group, component, self.plugins)
-            found[name] = digests[key]
-        return {name: digest for name, digest in found.items() if digest is not None}
+            if key not in known:
+                known[key] = component_code(group, component, self.plugins)
+            found[name] = known[key]
+        return {name: code for name, code in found.items() if code is not None}
 
 
 def json_schema() -> dict[str, Any]:

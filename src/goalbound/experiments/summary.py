@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from goalbound.experiments import columns, metrics, text
 from goalbound.experiments.bootstrap import Estimate, band, estimate
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
+from goalbound.experiments.run_spec import DIGITS, RunSpec
 from goalbound.learners.card import ORACLE, LearnerCard, weakest
 from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord
-    from goalbound.experiments.run_spec import RunSpec
 
 
 RUN_SETTINGS = ("losses", "episodes", "step_limit")
@@ -86,7 +86,8 @@ def _group_parts(spec: RunSpec) -> dict[str, _Part]:
     for kind, label in zip(("problem", "contexts", "learner"), spec.group, strict=True):
         settings = {"use": values[kind]["use"], **values[kind]["settings"]}
         if kind in spec.code:
-            settings["code"] = spec.code[kind][:8]
+            code = spec.code[kind]
+            settings["code"] = code[:8] + code[DIGITS:] if kind == "problem" else code
         if kind == "problem":
             settings |= {name: values[name] for name in RUN_SETTINGS}
         parts[kind] = (json.dumps(settings, sort_keys=True), label or values[kind]["use"], settings)
@@ -257,7 +258,7 @@ def summarize(
 
     Args:
         records: of one experiment; the same run twice counts once.
-        times: lines of ``times.jsonl``: id, seconds, steps, resumed. Resumed runs say nothing about speed.
+        times: lines of ``times.jsonl``: id, seconds, steps.
         seed: of the bootstrap.
         runs: what was to be run, so that groups without any record are listed as missing too; it also gives the
             order and the labels. Left out, each group should have the seeds that any group has.
@@ -281,11 +282,7 @@ def _missing(group: RunGroup) -> tuple[int, ...]:
 
 
 def _speeds(times: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    return {
-        str(line["id"]): float(line["seconds"]) / int(line["steps"])
-        for line in times
-        if not line.get("restored") and int(line["steps"]) > 0
-    }
+    return {str(line["id"]): float(line["seconds"]) / int(line["steps"]) for line in times if int(line["steps"]) > 0}
 
 
 def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) -> Group:

@@ -13,7 +13,7 @@ import goalbound
 from goalbound.errors import ArgumentError
 from goalbound.experiments import executors
 from goalbound.experiments.job import Failed, Finished, Job, Outcome, Stopped
-from goalbound.experiments.plugins import Plugins
+from goalbound.experiments.plugins import UNVERSIONED, Plugins
 from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.results_dir import ResultsDir, ScanResult
 from goalbound.experiments.run_spec import RunSpec
@@ -72,8 +72,8 @@ def sweep(
         progress: called with each event, see :mod:`goalbound.experiments.progress`.
 
     The records do not depend on workers, order, or interruptions, to the byte. A run that raises does not stop the
-    others. Ctrl-C (or SIGTERM) ends the sweep: finished runs are kept, others leave a checkpoint if they can within
-    five seconds. A second sweep of the same folder at the same time is refused.
+    others. Ctrl-C (or SIGTERM) ends the sweep: finished runs are kept, the next sweep begins the others again. A second
+    sweep of the same folder at the same time is refused.
 
     Raises:
         ArgumentError: the folder is in use, the scheduler does not respond, or a setting is invalid.
@@ -132,8 +132,11 @@ class _SweepState:
         return result
 
     def _announce(self, todo: Sequence[RunSpec], workers: int | str) -> None:
+        unversioned = {getattr(run, name).use for run in self.runs.values() for name, code in run.code.items()
+                       if code.endswith(UNVERSIONED)}  # fmt: skip
         data = {"runs": len(self.runs), "todo": len(todo), "episodes": sum(run.episodes for run in todo),
-                 "workers": workers, "others": len(self.scan.others), "folder": str(self.folder.path)}  # fmt: skip
+                "workers": workers, "others": len(self.scan.others), "unversioned": sorted(unversioned),
+                "folder": str(self.folder.path)}  # fmt: skip
         self._emit("sweep", "", data)
         for name in self.runs:
             if name in self.scan.valid:
@@ -145,17 +148,12 @@ class _SweepState:
         def should_stop() -> bool:
             return self._stop_requested(stop)
 
-        jobs = [
-            Job.from_spec(run, checkpoint=self.folder.checkpoint(run.id).absolute(), plugins=self.plugins)
-            for run in todo
-        ]  # fmt: skip
-        progress_files = executors.ProgressFiles(self.folder.progress_dir.absolute())
+        jobs = [Job.from_spec(run, plugins=self.plugins) for run in todo]
         if on is not None and jobs:
-            return executors.run_on_cluster(
-                on, jobs, progress_files=progress_files, notify=self._emit, stop=should_stop
-            )
+            return executors.run_on_cluster(on, jobs, notify=self._emit, stop=should_stop)
         if count <= 1:
             return executors.run_serially(jobs, notify=self._emit, stop=should_stop)
+        progress_files = executors.ProgressFiles(self.folder.progress_dir.absolute())
         return executors.run_in_processes(
             jobs, workers=count, progress_files=progress_files, notify=self._emit, stop=should_stop
         )
@@ -175,15 +173,11 @@ class _SweepState:
         with self._explaining_disk_errors():
             if isinstance(outcome, Finished):
                 self.folder.save_record(outcome)
-            elif outcome.disk_errno:
-                raise OSError(
-                    outcome.disk_errno, os.strerror(outcome.disk_errno), str(self.folder.checkpoint(outcome.id))
-                )
             else:
                 self.folder.save_failure(outcome, self.runs[outcome.id])
         if isinstance(outcome, Finished):
             self.done.append(outcome.id)
-            fields = ("seconds", "episodes", "steps", "expected_regret", "restored", "alarm")
+            fields = ("seconds", "episodes", "steps", "expected_regret", "alarm")
             data = {name: getattr(outcome, name) for name in fields}
             self._emit("finished", outcome.id, data)
         else:

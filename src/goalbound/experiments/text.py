@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import shutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from goalbound.csv_cells import csv_text
 from goalbound.experiments import columns
 from goalbound.experiments.bootstrap import Estimate
 from goalbound.experiments.columns import Column
@@ -102,19 +101,6 @@ def format_summary(summary: Summary, *, width: int | None = None) -> str:
 def format_csv(summary: Summary) -> str:
     """One line per group; ``ahead_of`` names the learners that its learner is ahead of."""
     return csv_text(*summary_rows(summary))
-
-
-def csv_text(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows as CSV; numbers read back to the bit, and what there is not is empty.
-
-    >>> csv_text(["learner", "regret"], [["A, B", 0.1], ["C", None]])
-    'learner,regret\\n"A, B",0.1\\nC,\\n'
-    """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows([repr(cell) if isinstance(cell, float) else cell for cell in row] for row in rows)
-    return file.getvalue()
 
 
 def summary_rows(summary: Summary) -> tuple[list[str], list[list[object]]]:

@@ -1,1 +1,1 @@
-"""The hot loops: the only importer of numba. Arrays and NamedTuples of arrays in, arrays out."""
+"""The hot loops: arrays and structs of arrays in, arrays out."""

@@ -7,9 +7,9 @@ conditioning a Gaussian on them. See :mod:`goalbound.kernels.projection`.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.regression import invert
-from goalbound.kernels.struct import Struct
 
 REFINEMENTS = 10
 """Most steps of iterative refinement of one guess; nearly always none is needed."""

@@ -11,7 +11,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.confidence import bonus_visits, optimistic_worth, pair_set
 from goalbound.kernels.environment import uniform_pair
 from goalbound.kernels.interchangeable import row_concentration
@@ -21,7 +21,6 @@ from goalbound.kernels.likelihood_state import reset_likelihood
 from goalbound.kernels.linearity_test import test_pending, test_reported, test_step
 from goalbound.kernels.loss_shrinkage import set_loss_shrinkage
 from goalbound.kernels.model_prior import begin_with_models
-from goalbound.kernels.noise_free import learn_noise_free
 from goalbound.kernels.pending import add_pending, in_units, pending_norm
 from goalbound.kernels.projection import project
 from goalbound.kernels.radii import ball_radii, visits_log
@@ -32,7 +31,6 @@ from goalbound.kernels.regression import (
     record_outcome,
     ridge,
     ridge_error,
-    take_visit,
 )
 from goalbound.kernels.sparse_policy_iteration import sparse_policy_iteration
 from goalbound.kernels.state import (
@@ -42,12 +40,6 @@ from goalbound.kernels.state import (
     RMAX,
 )
 from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
-from goalbound.kernels.ties import (
-    begin_tied,
-    count_all_tied_pending,
-    learn_tied,
-    withdraw_all_tied,
-)
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     MOST_DOUBLINGS,
@@ -148,11 +140,9 @@ def count_pending(constants, learner, episode, scratch, pair):
     if episode.progress["restarts"] != learner.totals["restarts"] or episode.progress["counted"] == 1:
         return
     if constants.intervals.on:
-        audit_pending_against_intervals(constants, learner, episode, pair, 1)
+        audit_pending_against_intervals(constants, learner, episode, pair)
     if constants.likelihood.on:
         add_pending_forecasts(constants, learner, episode, pair, 1)
-    if constants.ties.on:
-        count_all_tied_pending(constants, learner, episode, scratch, pair)
     norm = in_units(count_visit(constants, learner, scratch, pair, episode.context))
     add_pending(learner.pending, pair, episode.context, norm, 1)
     episode.progress["counted"] = 1
@@ -165,27 +155,6 @@ def keep_pending(constants, learner, episode, scratch, pair):
     count_pending(constants, learner, episode, scratch, pair)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
-
-
-@lean
-def withdraw_visit(constants, learner, episode, scratch, pair):
-    """A visit that counts is taken back: its outcome is missing for reasons that have nothing to do with it.
-
-    The log-determinant stays, as an upper bound, and so do the sums of variances.
-    """
-    if episode.progress["restarts"] != learner.totals["restarts"]:
-        return
-    if constants.intervals.on:
-        audit_pending_against_intervals(constants, learner, episode, pair, -1)
-    if constants.likelihood.on:
-        add_pending_forecasts(constants, learner, episode, pair, -1)
-    if constants.ties.on:
-        withdraw_all_tied(constants, learner, episode, scratch, pair)
-    add_pending(learner.pending, pair, episode.context, episode.progress["counted_norm"], -1)
-    take_visit(learner.regression, pair, episode.context, constants.regularization, scratch.block)
-    update_estimate(constants, learner, scratch, pair, len(episode.context))
-    mark_changed(learner, pair)
-    episode.progress["counted"] = 0
 
 
 @lean
@@ -209,8 +178,6 @@ def begin(constants, learner, episode, context):
     """An episode begins with this context: nothing is known of it, planning starts from the plan followed last."""
     for j in range(len(context)):
         episode.context[j] = context[j]
-    if constants.ties.on:
-        begin_tied(constants, episode, context)
     invalidate(episode)
     for pair in range(len(episode.revision)):
         # What another episode left here must not be seen, not even in the last bit.
@@ -225,6 +192,7 @@ def begin(constants, learner, episode, context):
     episode.progress["intervals"] = 0
     episode.progress["unknown_steps"] = 0
     episode.progress["changes_read"] = 0
+    episode.progress["changes_known"] = learner.totals["changes"]
     episode.progress["restarts"] = 0
     episode.progress["counted"] = 0
     episode.progress["counted_norm"] = 0
@@ -377,15 +345,6 @@ def reset_data(constants, learner):
     Visits whose outcome is awaited are forgotten too: which ones those are was settled before their outcomes. Before
     the first restart there is nothing to erase, and what is not written to takes no memory (:mod:`.lazy_arrays`).
     """
-    reset_pairs(constants, learner)
-    if constants.ties.on:
-        learner.ties.totals["restarts"] = learner.totals["restarts"]
-        reset_pairs(constants.ties.groups, learner.ties)
-
-
-@lean
-def reset_pairs(constants, learner):
-    """Forget what was seen of all pairs, or of all groups."""
     size = learner.losses.shape[1]
     learner.totals["squared_losses"] = 0.0
     learner.totals["logged"] = 0
@@ -397,8 +356,6 @@ def reset_pairs(constants, learner):
             erase_pair(constants, learner, pair, size)
             if constants.likelihood.on:
                 reset_likelihood(learner, pair)
-            if constants.noise_free.on:
-                learner.noise_free.count[pair] = 0
         set_radii(constants, learner, pair, size, 0.0, 0.0)
         learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
@@ -477,9 +434,9 @@ def audit_step_against_intervals(constants, learner, episode, pair, place, loss)
 
 
 @lean
-def audit_pending_against_intervals(constants, learner, episode, pair, sign):
-    """A visit without its outcome begins to count (``sign`` 1), or is taken back (-1): in the test of the linear model
-    its outcome is the one that contradicts nothing."""
+def audit_pending_against_intervals(constants, learner, episode, pair):
+    """A visit without its outcome begins to count: in the test of the linear model its outcome is the one that
+    contradicts nothing."""
     first = constants.next_start[pair]
     last = constants.next_start[pair + 1]
     if constants.tests_linearity:
@@ -489,8 +446,8 @@ def audit_pending_against_intervals(constants, learner, episode, pair, sign):
         )  # fmt: skip
         low = episode.sets.low[first:last]
         high = episode.sets.high[first:last]
-        test_pending(learner.linearity, pair, first, losses, low, high, episode.context, sign)
-    if constants.intervals.variance and sign > 0:
+        test_pending(learner.linearity, pair, first, losses, low, high, episode.context)
+    if constants.intervals.variance:
         count_variance(constants, learner, episode, pair)
 
 
@@ -533,8 +490,6 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     if episode.progress["restarts"] != learner.totals["restarts"]:
         episode.progress["counted"] = 0
         return
-    if constants.ties.on:
-        learn_tied(constants, learner, episode, scratch, pair, place, loss, episode.progress["counted"] == 1)
     if episode.progress["counted"] == 1:
         resolve_pending(constants, learner, episode, pair, place, loss)
     else:
@@ -551,8 +506,6 @@ def update_regression(constants, learner, episode, scratch, pair, place, loss):
     )
     if constants.likelihood.on:
         learn_likelihood(constants, learner, episode, pair, place, loss)
-    if constants.noise_free.on and constants.noise_free.pairs[pair]:
-        learn_noise_free(learner.noise_free, pair, episode.context, loss)
     update_estimate(constants, learner, scratch, pair, len(episode.context))
     mark_changed(learner, pair)
 

@@ -1,7 +1,7 @@
 """What is asked of every pair at once, in one call: from Python a call per pair costs more than what it computes."""
 
+from goalbound.jit.compile import lean
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
 
 

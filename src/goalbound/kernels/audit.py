@@ -8,11 +8,11 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.compile import lean
 from goalbound.kernels.environment import mixed
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import inner_minimum
 
 TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
@@ -224,7 +224,5 @@ def audit_step(audit, components, constants, learner, episode, context, state, p
     audit.totals["interval_share"] = max(audit.totals["interval_share"], paid / most)
     if paid > most >= episode.progress["interval_loss"]:
         audit.totals["long_intervals"] += 1
-    if constants.ties.on:
-        return  # the sets of a pair change by steps of others
     plays = learner.revision[pair] - episode.revision[pair] + 1
     audit.totals["potential"] = max(audit.totals["potential"], plays * episode.norm[pair] * episode.norm[pair])

@@ -23,10 +23,10 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.records import new_record, record_type
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.regression import add_to_gram, dot
-from goalbound.kernels.struct import Struct
 
 RATIOS = (1.0 / 8.0, 0.4, 2.5, 8.0)
 """The odds ratios of the alternatives."""

@@ -4,14 +4,13 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.interchangeable import fill_row, filled_loss
 from goalbound.kernels.intervals import certain_row, loss_interval, row_intervals, vacuous_row
 from goalbound.kernels.likelihood import intersect_loss, intersect_row
 from goalbound.kernels.regression import dot, solve_context
 from goalbound.kernels.state import LOCAL, OPTIMISTIC, POSTERIOR, RMAX
 from goalbound.kernels.stochastic_rows import NO_GOAL, TO_BEST, cannot_reach_goal, min_with_free_mass
-from goalbound.kernels.ties import exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET
 
 LEAST_VARIANCE = 0.04
@@ -217,12 +216,10 @@ def known_row(constants, episode, pair):
 
 @lean
 def loss_bounds(constants, learner, episode, pair, slack):
-    """The least and the largest plausible loss of a pair, without what is added; by its own data."""
+    """The least and the largest plausible loss of a pair, without what is added."""
     if constants.prior.loss_known[pair]:
         loss = known_loss(constants, episode, pair)
         return loss, loss
-    if constants.noise_free.on and constants.noise_free.pairs[pair]:
-        return exact_loss_interval(constants, learner, episode.context, pair)
     if learner.regression.visits[pair] == 0:
         return 0.0, 1.0
     low, high = loss_interval(constants, learner, episode, pair, slack)
@@ -233,7 +230,7 @@ def loss_bounds(constants, learner, episode, pair, slack):
 
 @lean
 def row_bounds(constants, learner, episode, pair, slack, spread):
-    """The plausible rows of a pair, by its own data; returns the lengths of its intervals in all."""
+    """The plausible rows of a pair; returns the lengths of its intervals in all."""
     if constants.prior.row_known[pair]:
         known_row(constants, episode, pair)
         return 0.0
@@ -249,64 +246,16 @@ def row_bounds(constants, learner, episode, pair, slack, spread):
 
 
 @lean
-def group_set(constants, learner, episode, group):
-    """The intervals of a group of tied losses or rows, if they have changed: into ``episode.ties``."""
-    groups, state, at = constants.ties.groups, learner.ties, episode.ties
-    if at.revision[group] == state.revision[group]:
-        return
-    at.revision[group] = state.revision[group]
-    norm, slack, spread = solve_context(
-        state.regression.gram[group], state.regression.inverse[group], at.context, groups.regularization,
-        at.direction, at.residual,
-    )  # fmt: skip
-    at.norm[group] = norm
-    low, high = loss_bounds(groups, state, at, group, slack)
-    at.sets.losses[group] = low
-    at.loss_high[group] = high
-    at.known_width[group] = row_bounds(groups, state, at, group, slack, spread)
-
-
-@lean
-def tied_loss_bounds(constants, learner, episode, pair):
-    """:func:`loss_bounds` of a pair whose loss is tied."""
-    group = constants.ties.loss_group[pair]
-    group_set(constants, learner, episode, group)
-    return episode.ties.sets.losses[group], episode.ties.loss_high[group]
-
-
-@lean
-def tied_row_bounds(constants, learner, episode, pair):
-    """:func:`row_bounds` of a pair whose row is tied: the intervals of its group, by its own next states."""
-    group = constants.ties.row_group[pair]
-    group_set(constants, learner, episode, group)
-    sets, theirs = episode.sets, episode.ties.sets
-    first = constants.next_start[pair]
-    last = constants.next_start[pair + 1]
-    for place in range(first, last):
-        sets.state[place] = constants.next_state[place]
-        sets.low[place] = theirs.low[constants.ties.place[place]]
-        sets.high[place] = theirs.high[constants.ties.place[place]]
-    sets.used[pair] = last - first
-    return episode.ties.known_width[group]
-
-
-@lean
 def pair_intervals(constants, learner, episode, pair, slack, spread):
     """:func:`pair_set` where rows are in intervals. O(m d^2) with bounds by the variance, else O(m d + d^2).
 
     Two members of the set are no further apart, in the L1 norm, than the sum of the lengths: half of that is the width
     of the known test, or half the length of the interval of the losses if that is more.
     """
-    if constants.ties.on and constants.ties.loss_group[pair] >= 0:
-        low, high = tied_loss_bounds(constants, learner, episode, pair)
-    else:
-        low, high = loss_bounds(constants, learner, episode, pair, slack)
+    low, high = loss_bounds(constants, learner, episode, pair, slack)
     episode.sets.losses[pair] = max(constants.prior.floor[pair], low + constants.added_loss)
     episode.loss_high[pair] = max(constants.prior.floor[pair], high + constants.added_loss)
-    if constants.ties.on and constants.ties.row_group[pair] >= 0:
-        sides = tied_row_bounds(constants, learner, episode, pair)
-    else:
-        sides = row_bounds(constants, learner, episode, pair, slack, spread)
+    sides = row_bounds(constants, learner, episode, pair, slack, spread)
     episode.known_width[pair] = 0.5 * max(sides, high - low)
 
 
@@ -333,9 +282,6 @@ def pair_loss(constants, learner, episode, pair, norm):
     elif constants.exploration == POSTERIOR:
         noise = episode.noise[len(constants.next_state) + pair]
         loss += deviation(constants, constants.spread, loss, norm) * noise
-    if constants.noise_free.on and constants.noise_free.pairs[pair]:
-        low, high = exact_loss_interval(constants, learner, episode.context, pair)
-        loss = min(max(loss, low), high)
     return max(constants.prior.floor[pair], min(1.0, loss) + constants.added_loss)
 
 

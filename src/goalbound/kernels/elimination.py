@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import kernel, lean
+from goalbound.jit.struct import Struct
 
 MOST_ELIMINATED_STATES = 100
 """Up to this many states plans are made by policy iteration: elimination costs less than the sweeps it saves."""

@@ -7,8 +7,8 @@ the same stream, give the same episodes to the bit.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""
@@ -43,6 +43,18 @@ class EpisodeResults(Struct):
     unknown_steps: NDArray[np.int64]
     abandoned: NDArray[np.bool_]
     steps: NDArray[np.int64]
+
+
+RESULT_TYPES: dict[str, type[np.generic]] = {
+    "loss": np.float64,
+    "expected_regret": np.float64,
+    "start": np.int64,
+    "intervals": np.int64,
+    "unknown_steps": np.int64,
+    "abandoned": np.bool_,
+    "steps": np.int64,
+}
+"""The type of the entries of each column of :class:`EpisodeResults`."""
 
 
 class EnvironmentArrays(Struct):

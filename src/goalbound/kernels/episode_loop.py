@@ -5,12 +5,12 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 
 import numpy as np
 
+from goalbound.jit.compile import lean, short_loops
 from goalbound.kernels.algorithm import begin, draw_noise, observe, plan_with_doubling, select_pair
 from goalbound.kernels.audit import audit_pair, audit_plan, audit_step
-from goalbound.kernels.compile import lean, short_loops
 from goalbound.kernels.environment import env_step, first_state, greedy_pair, uniform_pair, write_results
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.state import POSTERIOR
-from goalbound.kernels.ties import check_noise_free, forecast_visit
 
 
 @lean
@@ -55,8 +55,7 @@ def play(
     ``shown`` [K, d'] is what the learner sees of the contexts: themselves or others. The environment draws from
     ``rng``, the learner from ``own``.
 
-    Stops at a plan that did not come to its end, at a projection that failed, and at a loss that contradicts what was
-    said to be free of noise. Returns the number of episodes played
+    Stops at a plan that did not come to its end, and at a projection that failed. Returns the number of episodes played
     to their end.
     """
     goal = len(constants.pair_start) - 1
@@ -81,13 +80,11 @@ def play(
             pair = select_pair(constants, episode, state, own)
             episode.progress["restarts"] = learner.totals["restarts"]
             if constants.likelihood.on:
-                forecast_visit(constants, learner, episode, pair)
+                make_forecasts(constants, learner, episode, pair)
             following, loss, gap = env_step(env, pair, state, context, optimal[k], rng)
             regret += gap
             total += loss
             steps += 1
-            if constants.noise_free.on and not check_noise_free(constants, learner, episode.context, pair, loss):
-                return k
             place = successor_index(constants.next_start, constants.next_state, pair, following)
             if audit.watch:
                 audit_step(audit, rows, constants, learner, episode, context, state, pair, following, loss)

@@ -7,7 +7,7 @@ likely coefficients of what was seen, computed again now and then. A likelihood-
 
 from math import log
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.likelihood_bounds import fit_number
 from goalbound.kernels.likelihood_state import FORECASTERS, begin_pair
 from goalbound.kernels.regression import dot, solve_context

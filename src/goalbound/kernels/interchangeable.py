@@ -26,9 +26,9 @@ over all pairs with two visits: a = (1 - q) / (q - 1 / m). It is near 0 where ro
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.stochastic_rows import TO_BEST, cannot_reach_goal
-from goalbound.kernels.struct import Struct
 
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 0.02, 2.0
 """The concentration is taken to be within these; it is the larger one where nothing is known of it."""

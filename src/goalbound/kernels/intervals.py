@@ -14,7 +14,7 @@ have been (:mod:`goalbound.kernels.pending`).
 
 from math import erf, log, sqrt
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.pending import pending_interval
 from goalbound.kernels.regression import EPS
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 
 FINEST = 12
 """The most steps of a lattice from corner to corner."""

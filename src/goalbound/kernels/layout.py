@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.struct import Struct
+from goalbound.jit.struct import Struct
 
 
 class Rows(Struct):

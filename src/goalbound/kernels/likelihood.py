@@ -29,7 +29,8 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.forecasts import (
     FIT_GROWTH,
     fit_pair,
@@ -41,7 +42,6 @@ from goalbound.kernels.lattice import Lattice, interpolate, locate, nearest_vert
 from goalbound.kernels.likelihood_bounds import ROUNDING, least_value_from, sum_rounding
 from goalbound.kernels.likelihood_state import FORECASTERS, begin_pair, row_of
 from goalbound.kernels.pending import UNIT, in_units
-from goalbound.kernels.struct import Struct
 
 MOST_CELLS = 12
 """Of a lattice of cells; unless the corners alone are more."""

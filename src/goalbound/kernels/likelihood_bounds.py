@@ -12,7 +12,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.regression import EPS
 
 MOST_STEPS = 20

@@ -8,11 +8,11 @@ are seen first: what was never seen shares no page with what was.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.lattice import Located, new_located
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
 
 FORECASTERS = 3
 """How many forecasts there are of a number: see :mod:`goalbound.kernels.forecasts`."""

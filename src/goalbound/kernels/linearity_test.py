@@ -13,10 +13,10 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.records import new_record, record_type
-from goalbound.kernels.struct import Struct
 
 PARTS = 4
 """Into how many parts the weight of the heaviest component is cut."""
@@ -109,19 +109,19 @@ def test_step(test, pair, first, place, loss, losses, low, high, context, alarm_
 
 
 @lean
-def test_pending(test, pair, first, losses, low, high, context, sign):
-    """A visit counts whose outcome is missing (``sign`` 1), or counts no more (-1). O(m).
+def test_pending(test, pair, first, losses, low, high, context):
+    """A visit counts whose outcome is missing. O(m).
 
     Its outcome is the one that contradicts least: 0 against upper ends and 1 against lower ends.
     """
     part = simplex_part(context)
-    test.steps[pair, part] += sign
-    test.losses[pair, part, 0] -= sign * losses[1]
-    test.losses[pair, part, 1] += sign * (losses[0] - 1.0)
-    test.losses[pair, part, 2] += sign * (losses[2] - 1.0)
+    test.steps[pair, part] += 1
+    test.losses[pair, part, 0] -= losses[1]
+    test.losses[pair, part, 1] += losses[0] - 1.0
+    test.losses[pair, part, 2] += losses[2] - 1.0
     for k in range(len(low)):
-        test.rows[first + k, part, 0] -= sign * high[k]
-        test.rows[first + k, part, 1] += sign * (low[k] - 1.0)
+        test.rows[first + k, part, 0] -= high[k]
+        test.rows[first + k, part, 1] += low[k] - 1.0
 
 
 @lean

@@ -19,7 +19,7 @@ share of it that is there (as in quasi-binomial models): the sum of squares with
 It is 1 for losses of 0 or 1, whatever came, and 0 for losses without noise, of which one visit says all.
 """
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 
 MOST_SHRINKAGE = 16.0
 """No more visits than this are put in at the mean loss."""

@@ -4,13 +4,12 @@ from math import log
 
 import numpy as np
 
+from goalbound.jit.compile import lean
 from goalbound.kernels.algorithm import update_estimate
-from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
 from goalbound.kernels.likelihood import merge_likelihood
 from goalbound.kernels.linearity_test import NO_EPISODE
 from goalbound.kernels.model_prior import subtract_model
-from goalbound.kernels.noise_free import merge_noise_free
 from goalbound.kernels.regression import EPS, add, renew_inverse
 from goalbound.kernels.state import CHANGE_LOG_SIZE
 
@@ -135,7 +134,7 @@ def merge_violation(learner, other):
 
 @lean
 def merge_pairs(constants, learner, other, scratch):
-    """Add what another learner has seen of all pairs, or of all groups.
+    """Add what another learner has seen of all pairs.
 
     Determinants do not add up: the log-determinant of a sum is at most the sum of both, and at most what its Gram
     matrix says.
@@ -157,8 +156,6 @@ def merge_pairs(constants, learner, other, scratch):
             merge_variance(constants, learner, other, pair)
         if constants.likelihood.on:
             merge_likelihood(constants, learner, other, pair)
-        if constants.noise_free.on:
-            merge_noise_free(learner.noise_free, other.noise_free, pair)
         if constants.tests_linearity:
             merge_linearity(constants, learner, other, pair)
         update_estimate(constants, learner, scratch, pair, size)
@@ -169,10 +166,6 @@ def merge_pairs(constants, learner, other, scratch):
 def merge(constants, learner, other, scratch):
     """Add all that another learner of the same settings has seen. O(N d^3 + M d^2)."""
     merge_pairs(constants, learner, other, scratch)
-    if constants.ties.on:
-        merge_pairs(constants.ties.groups, learner.ties, other.ties, scratch)
-        for pair in range(len(learner.revision)):
-            learner.revision[pair] += 1
     learner.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date
     merge_violation(learner, other)
     mine, theirs = learner.totals, other.totals

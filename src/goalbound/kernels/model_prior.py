@@ -18,9 +18,9 @@ make a set smaller that holds whatever the truth is.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.regression import add
-from goalbound.kernels.struct import Struct
 
 
 class ModelPrior(Struct):

@@ -14,8 +14,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 
 UNIT = 2.0**-32
 """Contexts and norms of pending visits are rounded up to whole numbers of it."""
@@ -29,7 +29,8 @@ class Pending(Struct):
     contexts: NDArray[np.int64]
     """[N, d] sum of their contexts, in UNITs"""
     norms: NDArray[np.int64]
-    """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; the norms only fall"""
+    """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; they are no larger now, as
+    no visit leaves V"""
 
 
 def new_pending(pairs: int, size: int) -> Pending:

@@ -19,8 +19,8 @@ points, in the norm that it projects in: what a ball around the ridge estimate h
 holds (Lemma dynamics-proj-main).
 """
 
+from goalbound.jit.compile import lean
 from goalbound.kernels.active_set import SLACK, slope_at, solve_active_set
-from goalbound.kernels.compile import lean
 
 ROUNDS = 16
 """Guesses of the active set before it is taken to go in circles."""

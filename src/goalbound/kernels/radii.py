@@ -5,7 +5,7 @@ It stands here once; learners, :func:`goalbound.estimation.confidence_set` and t
 
 from math import log, sqrt
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 
 
 @lean

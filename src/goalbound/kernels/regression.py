@@ -15,9 +15,9 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.lazy_arrays import lazy_zeros
-from goalbound.kernels.struct import Struct
 
 RENEW_EVERY = 64
 """After so many visits the inverse is computed anew from the Gram matrix, which stops the drift of the updates."""
@@ -177,17 +177,6 @@ def record_visit(regression, pair, context, regularization, direction, work):
         regression.gram[pair], regression.gram_low[pair], regression.inverse[pair], context, regression.visits[pair],
         regularization, direction, work,
     )  # fmt: skip
-
-
-@lean
-def take_visit(regression, pair, context, regularization, work):
-    """Take a visit back. O(d^3)."""
-    regression.visits[pair] -= 1
-    size = len(context)
-    for r in range(size):
-        for c in range(size):
-            add(regression.gram[pair, r], regression.gram_low[pair, r], c, -context[r] * context[c])
-    renew_inverse(regression.gram[pair], regression.inverse[pair], regularization, work)
 
 
 @lean

@@ -16,7 +16,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 from goalbound.kernels.stochastic_rows import NO_GOAL
 from goalbound.kernels.value_iteration import INTERVAL_SET, ROUNDING, UNDERFLOW, optimistic_row
 

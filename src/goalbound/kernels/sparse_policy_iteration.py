@@ -10,7 +10,8 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import Run, lean
+from goalbound.jit.compile import Run, lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.layout import Reverse, Rows
 from goalbound.kernels.planner.chain import (
     KRYLOV_VECTORS,
@@ -21,7 +22,6 @@ from goalbound.kernels.planner.chain import (
     refactor_coarse,
 )
 from goalbound.kernels.planner.graph import backward_reach, reverse_edges
-from goalbound.kernels.struct import Struct
 from goalbound.kernels.value_iteration import ROUNDS, policy_row, repeat_where_rounded, sweep
 
 KRYLOV_STEPS = 60

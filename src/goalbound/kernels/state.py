@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.interchangeable import InterchangeablePairs
 from goalbound.kernels.lazy_arrays import lazy_zeros
 from goalbound.kernels.likelihood import LikelihoodConstants
@@ -16,12 +18,8 @@ from goalbound.kernels.likelihood_state import (
 )
 from goalbound.kernels.linearity_test import LinearityTest, new_linearity_test
 from goalbound.kernels.model_prior import ModelPrior
-from goalbound.kernels.noise_free import NoiseFreeConstants, NoiseFreeState, new_noise_free_state
 from goalbound.kernels.pending import Pending, new_pending
-from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.regression import RegressionSums
-from goalbound.kernels.struct import Struct
-from goalbound.kernels.ties import NOTHING, Nothing, TieConstants
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
     L2_BALL,
@@ -49,16 +47,17 @@ EPISODE_PROGRESS = record_type(
     reals=("loss_bound", "interval_loss", "planned_loss", "own_share", "mean_loss", "shrinkage", "dispersion",
            "concentration"),
     integers=(
-        "interval", "planned", "intervals", "unknown_steps", "changes_read", "number", "restarts", "counted",
-        "counted_norm", "optimistic",
+        "interval", "planned", "intervals", "unknown_steps", "changes_read", "changes_known", "number", "restarts",
+        "counted", "counted_norm", "optimistic",
     ),
 )  # fmt: skip
 """Fields of :attr:`EpisodeState.progress`: the loss bound of the plan, the loss of the interval so far, the loss that
 the plan expected where it was begun (kept where there is a ``patience``); the number m of the interval, whether a plan
-is held, intervals and unknown steps of this episode, entries of the change log read, the
-number of the episode from 1 on; of the visit whose outcome is awaited: the learner's restarts when it was made, whether
-it counts already, the norm with which it does (in UNITs of :mod:`.pending`); POSTERIOR: whether the plan is
-optimistic; LOCAL: as :func:`.loss_shrinkage.set_loss_shrinkage` and :mod:`.interchangeable` say."""
+is held, intervals and unknown steps of this episode, entries of the change log read, and how many there were when the
+episode last acted or arrived in a state (OPTIMISTIC); the number of the episode from 1 on; of the visit whose outcome
+is awaited: the learner's restarts when it was made, whether it counts already, the norm with which it does (in UNITs
+of :mod:`.pending`); POSTERIOR: whether the plan is optimistic; LOCAL: as
+:func:`.loss_shrinkage.set_loss_shrinkage` and :mod:`.interchangeable` say."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""
@@ -160,8 +159,6 @@ class Constants(Struct):
     intervals: IntervalConstants
     likelihood: LikelihoodConstants
     prior: PriorArrays
-    noise_free: NoiseFreeConstants
-    ties: TieConstants
     model: ModelPrior
     interchangeable: InterchangeablePairs
     policy_iteration: bool
@@ -197,7 +194,6 @@ class LearnerState(Struct):
     variance_log_det: NDArray[np.float64]
     """[M] the log-determinant that belongs to it, with its shares of failure; else empty"""
     likelihood: LikelihoodState
-    noise_free: NoiseFreeState
     linearity: LinearityTest
     values: NDArray[np.float64]
     """[S + 1] of the plan that was followed last: where the next context starts from"""
@@ -207,8 +203,6 @@ class LearnerState(Struct):
     """fields: LEARNER_TOTALS"""
     change_log: NDArray[np.int64]
     """[CHANGE_LOG_SIZE] the pairs whose estimates changed last, in a ring"""
-    ties: LearnerState | Nothing
-    """of the groups of tied losses and rows, as pairs"""
 
 
 class EpisodeState(Struct):
@@ -239,8 +233,6 @@ class EpisodeState(Struct):
     """[d] scratch: c less V times that"""
     progress: np.void
     """fields: EPISODE_PROGRESS"""
-    ties: EpisodeState | Nothing
-    """of the groups of tied losses and rows, as pairs"""
 
 
 def new_learner_state(
@@ -253,8 +245,6 @@ def new_learner_state(
     variance: bool = False,
     lattice: tuple[int, int] = (0, 0),
     parts: int = 0,
-    noise_free: bool = False,
-    ties: LearnerState | Nothing = NOTHING,
 ) -> LearnerState:
     """Nothing learned; the radii have still to be set. ``lattice``: vertices and cells of likelihood-ratio sets."""
     pairs, size = regression.loss_sums.shape
@@ -276,20 +266,17 @@ def new_learner_state(
         variance=lazy_zeros((len(regression.next_sums) if variance else 0, size * (size + 1) // 2)),
         variance_log_det=np.zeros(len(regression.next_sums) if variance else 0),
         likelihood=new_likelihood_state(pairs, len(regression.next_sums), size, *lattice),
-        noise_free=new_noise_free_state(pairs if noise_free else 0, size),
         linearity=new_linearity_test(pairs, len(regression.next_sums), parts),
         values=values,
         policy=np.array(pair_start[:-1]),
         totals=totals,
         change_log=np.zeros(CHANGE_LOG_SIZE, dtype=np.int64),
-        ties=ties,
     )
 
 
 def state_in_use(state: LearnerState) -> LearnerState:
     """The same arrays, as views, without room for what was not seen yet: what is in a file."""
-    ties = state.ties if isinstance(state.ties, Nothing) else state_in_use(state.ties)
-    return state._replace(likelihood=part_in_use(state.likelihood), ties=ties)
+    return state._replace(likelihood=part_in_use(state.likelihood))
 
 
 def new_episode_state(
@@ -301,8 +288,7 @@ def new_episode_state(
     ceiling: float = np.inf,
     sampled: bool = False,
     forecasts: bool = False,
-    ties: EpisodeState | Nothing = NOTHING,
-) -> EpisodeState:  # fmt: skip
+) -> EpisodeState:
     """Arrays for one episode. O(M + N)."""
     states, pairs, triples = len(pair_start) - 1, len(next_start) - 1, int(next_start[-1])
     sets = new_uncertainty_set(pair_start, next_start, shape=shape, ceiling=ceiling)
@@ -320,5 +306,4 @@ def new_episode_state(
         direction=np.zeros(size),
         residual=np.zeros(size),
         progress=new_record(EPISODE_PROGRESS),
-        ties=ties,
     )

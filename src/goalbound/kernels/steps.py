@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.algorithm import update_regression
-from goalbound.kernels.compile import lean
 from goalbound.kernels.confidence import pair_set
-from goalbound.kernels.struct import Struct
-from goalbound.kernels.ties import begin_tied, check_noise_free, forecast_visit
+from goalbound.kernels.forecasts import make_forecasts
 
 
 class StepArrays(Struct):
@@ -30,8 +30,6 @@ def learn_steps(constants, learner, episode, scratch, steps):
     ``episode`` is room for the set of a pair, and no episode. The set is that of just before the step, so that bounds
     of the variance, and what outcomes are tested against, follow from earlier steps alone. Nothing else of the learner
     changes: not the intervals, not the loss bound, not the plan that the next episode starts from.
-
-    Returns how many were learned: fewer where the loss of one contradicts what was said to be free of noise.
     """
     episode.progress["restarts"] = learner.totals["restarts"]
     episode.progress["counted"] = 0
@@ -39,16 +37,11 @@ def learn_steps(constants, learner, episode, scratch, steps):
         pair = steps.pairs[t]
         for j in range(len(episode.context)):
             episode.context[j] = steps.contexts[t, j]
-        if constants.noise_free.on and not check_noise_free(constants, learner, episode.context, pair, steps.losses[t]):
-            return t
-        if constants.ties.on:
-            begin_tied(constants, episode, episode.context)
         if constants.intervals.on:
             pair_set(constants, learner, episode, pair)
         else:
             episode.revision[pair] = -1  # its set is of another context
         if constants.likelihood.on:
-            forecast_visit(constants, learner, episode, pair)
+            make_forecasts(constants, learner, episode, pair)
         update_regression(constants, learner, episode, scratch, pair, steps.places[t], steps.losses[t])
         learner.totals["logged"] += 1
-    return len(steps.pairs)

@@ -8,7 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 
 NO_GOAL = np.inf
 """The ``mass`` of a plausible row that cannot lead to the goal: no ball is so large that all may go there."""

@@ -1,7 +1,7 @@
 """Data that was carried over to another learner: what follows from its sums, pair by pair."""
 
+from goalbound.jit.compile import lean
 from goalbound.kernels.algorithm import update_estimate
-from goalbound.kernels.compile import lean
 from goalbound.kernels.intervals import variance_log_det_bound
 from goalbound.kernels.likelihood import FIRST_VISITS, bound_pair
 from goalbound.kernels.merge import log_det_bound

@@ -19,9 +19,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
 from goalbound.kernels.elimination import eliminate
-from goalbound.kernels.records import new_record, record_type
 from goalbound.kernels.stochastic_rows import (
     NO_GOAL,
     TO_BEST,
@@ -30,7 +31,6 @@ from goalbound.kernels.stochastic_rows import (
     min_with_free_mass,
     simplex_ball_row,
 )
-from goalbound.kernels.struct import Struct
 
 NEWTON_STEPS = 200
 """More than any row needs; Newton's method ends by itself when the set of emptied entries stays the same."""

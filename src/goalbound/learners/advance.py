@@ -45,15 +45,7 @@ class Advance:
             return None
         constants, kind = learner._constants, type(learner)
         own = any(getattr(kind, name) is not getattr(RidgeLearner, name) for name in _SAME)
-        if (
-            own
-            or constants.noise_free.on
-            or constants.likelihood.on
-            or constants.doubling
-            or learner._groups is not None
-        ):
-            return None
-        return cls(learner)
+        return None if own or constants.likelihood.on or constants.doubling else cls(learner)
 
     def place(self, episode: LearnerEpisode, next_state: int) -> int:
         """Where among the next states of the awaited pair a state is; ``IMPOSSIBLE``: it is none of them.

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
 from goalbound.estimation.statistics import checked_step
+from goalbound.jit.compile import Effort, Kernel
 from goalbound.kernels.audit import RegretAudit
-from goalbound.kernels.compile import Effort, Kernel
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.kernels.steps import StepArrays
 from goalbound.learners.anew import learned_since
@@ -36,7 +36,7 @@ from goalbound.models.validation import check_generator, short_repr
 
 class LearnerBase:
     """A learner with a compiled loop and checkpoints: the base of
-    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.learners.tabular.TabularLearner`.
+    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
 
     A subclass has ``begin``, ``plan`` and ``check_fits``, and the methods below that raise ``NotImplementedError``: how
     it chooses and learns, its compiled loop, and what of it is in a checkpoint.
@@ -59,15 +59,14 @@ class LearnerBase:
         rng: np.random.Generator | None,
         *,
         counted_early: bool,
-        classes: NDArray[np.int64] | None = None,
     ) -> None:
-        """Set what all learners have. ``counted_early``, ``classes``: see :class:`PendingVisits`."""
+        """Set what all learners have. ``counted_early``: see :class:`PendingVisits`."""
         self._rng = np.random.default_rng() if rng is None else check_generator(rng)
         self.support = support
         self.settings = settings
         self._effort = Effort()
         self._files = SavedFiles()
-        self._pending = PendingVisits(counted_early=counted_early, classes=classes)
+        self._pending = PendingVisits(counted_early=counted_early)
         self._open: WeakSet[LearnerEpisode] = WeakSet()
         self._loaded: list[LearnerEpisode] = []  # held here until the one who loads them takes them
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
@@ -214,19 +213,15 @@ class LearnerBase:
             with interrupts_wait():
                 if len(chunk.steps.pairs):
                     self._caveats = united_caveats(self._caveats, breaks)
-                before, wrong = self._steps, chunk.error
-                try:
-                    self._learn_steps(chunk.steps)
-                except InputError as error:  # what was declared is contradicted by the steps before
-                    wrong = error
-            learned += self._steps - before if wrong is not chunk.error else len(chunk.steps.pairs)
+                self._learn_steps(chunk.steps)
+            learned += len(chunk.steps.pairs)
             self._after_learning()
-            if isinstance(wrong, InputError):
-                raise type(wrong)(
-                    f"step {learned} of the log, from 0 on: {wrong} (the steps before it were learned)"
+            if isinstance(chunk.error, InputError):
+                raise type(chunk.error)(
+                    f"step {learned} of the log, from 0 on: {chunk.error} (the steps before it were learned)"
                 ) from None
-            if wrong is not None:
-                raise wrong
+            if chunk.error is not None:
+                raise chunk.error
         return learned
 
     def since(self, log: Any, time: Any) -> Any:
@@ -317,6 +312,9 @@ class LearnerBase:
         """A pair was played."""
         self._pending.add(episode, pair)
 
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        """What was learned until now was known when the episode acted, or arrived in its state."""
+
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         """Learn from what came of the pair."""
         raise NotImplementedError
@@ -331,9 +329,6 @@ class LearnerBase:
 
     def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         """An error if what was declared says that a pair cannot lead there."""
-
-    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
-        """An error if what was declared says that a pair cannot have this loss."""
 
     def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
         """[N] the pairs of which :meth:`_check_possible` says more than the support does; None: there are none."""

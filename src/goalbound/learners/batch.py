@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import Effort, Kernel
 from goalbound.kernels.audit import RegretAudit
-from goalbound.kernels.compile import Effort, Kernel
 from goalbound.kernels.environment import VALUE_TOLERANCE, EnvironmentArrays, EpisodeResults
 from goalbound.learners.protocol import SimulatedEnvironment
 

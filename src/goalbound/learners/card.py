@@ -13,7 +13,6 @@ from typing import Any
 
 from goalbound.errors import ArgumentError
 from goalbound.kernels.state import LOCAL
-from goalbound.kernels.tabular.state import BERNSTEIN, EB, HOEFFDING, PSRL, UC, ULCVI
 from goalbound.models.validation import short_repr
 
 CONTEXTS, MAPPED, CELLS, NOTHING, TRUTH = "contexts", "mapped contexts", "cells", "nothing", "truth"
@@ -67,7 +66,6 @@ class LearnerCard:
         others: by name, the constants of learners that have no theorem.
         caveats: why nothing is proven of what this learner has learned, whatever its constants are
             (:attr:`LearnerBase.caveats <goalbound.learners.base.LearnerBase.caveats>`); only where it is not proven.
-        declared: the structure of the problem that it was told, beside the support: ties, losses without noise.
 
     >>> LearnerCard(sees="contexts", guarantee="none").description
     'no constants'
@@ -83,7 +81,6 @@ class LearnerCard:
     delta: float | None = None
     others: Mapping[str, float] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()
-    declared: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         fine = (
@@ -96,8 +93,7 @@ class LearnerCard:
             and isinstance(self.others, Mapping)
             and all(map(_is_number, self.others.values()))
             and isinstance(self.caveats, tuple)
-            and isinstance(self.declared, tuple)
-            and all(isinstance(one, str) for one in (*self.caveats, *self.declared))
+            and all(isinstance(one, str) for one in self.caveats)
         )
         if not fine:
             raise ArgumentError(f"the learner's card is {asdict(self)!r:.300}, with a value that it cannot have")
@@ -170,22 +166,21 @@ class LearnerCard:
         return {NONE: " (no guarantee)", UNKNOWN: " (no guarantee known)"}.get(self.guarantee, "")
 
     def as_json(self) -> dict[str, Any]:
-        """For a record; caveats and what was declared only where there are some."""
+        """For a record; caveats only where there are some."""
         values = {one.name: getattr(self, one.name) for one in fields(self)} | {"others": dict(self.others)}
-        lists = {name: list(values.pop(name)) for name in _LISTS}
-        return values | {name: found for name, found in lists.items() if found}
+        caveats = list(values.pop("caveats"))
+        return values | ({"caveats": caveats} if caveats else {})
 
     @classmethod
     def from_json(cls, values: Any) -> LearnerCard:
         """What :meth:`as_json` gave; keys and types are checked."""
-        names = {one.name for one in fields(cls)} - set(_LISTS)
-        if not isinstance(values, dict) or set(values) - set(_LISTS) != names:
+        names = {one.name for one in fields(cls)} - {"caveats"}
+        if not isinstance(values, dict) or set(values) - {"caveats"} != names:
             raise ArgumentError(f"the learner's card is {values!r:.200}; it has {sorted(names)}")
-        lists = {name: values.get(name, []) for name in _LISTS}
-        for name, found in lists.items():
-            if not isinstance(found, list):
-                raise ArgumentError(f"{name} of the learner's card is {found!r:.200}; it is a list of texts")
-        return cls(**{**values, **{name: tuple(found) for name, found in lists.items()}})
+        caveats = values.get("caveats", [])
+        if not isinstance(caveats, list):
+            raise ArgumentError(f"caveats of the learner's card is {caveats!r:.200}; it is a list of texts")
+        return cls(**{**values, "caveats": tuple(caveats)})
 
     def __str__(self) -> str:
         parts = [f"sees {self.sees}", "known test" if self.has_known_test else "no known test"]
@@ -195,12 +190,9 @@ class LearnerCard:
         elif self.guarantee != UNPROVEN:
             parts.append(GUARANTEE_LABELS[self.guarantee])
         why = [f"{GUARANTEE_LABELS[UNPROVEN]}: {'; '.join(self.caveats)}"] if self.caveats else []
-        told = [f"declared: {', '.join(self.declared)}"] if self.declared else []
-        return "; ".join(dict.fromkeys([*parts, self.description, *told, *why]))
+        return "; ".join(dict.fromkeys([*parts, self.description, *why]))
 
 
-_LISTS = ("caveats", "declared")
-"""Fields that are in a record only where there is something."""
 THIRD_PARTY = LearnerCard()
 """The card of a learner that does not say what it is."""
 
@@ -254,13 +246,7 @@ def lr_cssp_card(learner: Any) -> LearnerCard:
     return LearnerCard(
         sees=CONTEXTS, has_known_test=True, guarantee=PROVEN if proven else UNPROVEN, theorem=theorem if proven else "",
         quantity="widths", constants=widths.name, scale=widths.scale, delta=settings.delta, caveats=learner.caveats,
-        declared=_declared(learner),
     )  # fmt: skip
-
-
-def _declared(learner: Any) -> tuple[str, ...]:
-    """The structure that a learner by ridge regression was told."""
-    return () if learner.prior is None else learner.prior.structure
 
 
 def exploration_card(learner: Any) -> LearnerCard:
@@ -270,33 +256,7 @@ def exploration_card(learner: Any) -> LearnerCard:
     if exploration.code == LOCAL:
         found["bonus"] = found.pop("spread")
     others = {name: float(value) for name, value in found.items() if value}
-    return LearnerCard(
-        sees=CONTEXTS, has_known_test="threshold" in others, guarantee=NONE, constants="", others=others,
-        declared=_declared(learner),
-    )  # fmt: skip
-
-
-def tabular_card(learner: Any) -> LearnerCard:
-    """The card of a context-free learner. The papers prove their constants as they are, and not larger ones."""
-    method = learner.settings.method
-    quantity, source = _TABULAR[method.code]
-    proven = method.scale == 1.0 and not learner.caveats
-    return LearnerCard(
-        sees=NOTHING, has_known_test=method.code == HOEFFDING, guarantee=PROVEN if proven else UNPROVEN,
-        theorem=source if proven else "", quantity=quantity, constants="its paper", scale=method.scale,
-        delta=learner.settings.delta, caveats=learner.caveats,
-    )  # fmt: skip
-
-
-_TABULAR = {
-    UC: ("radii", "Tarbouriech et al. (2020)"),
-    HOEFFDING: ("radii", "Rosenberg et al. (2020)"),
-    BERNSTEIN: ("radii", "Rosenberg et al. (2020)"),
-    EB: ("bonuses", "Tarbouriech et al. (2021)"),
-    ULCVI: ("bonuses", "Cohen et al. (2021)"),
-    PSRL: ("spread of the losses", "Jafarnia-Jahromi et al. (2021)"),
-}
-"""What a method scales, and the paper with its theorem (see :mod:`goalbound.learners.tabular.factories`)."""
+    return LearnerCard(sees=CONTEXTS, has_known_test="threshold" in others, guarantee=NONE, constants="", others=others)
 
 
 def oracle_card(learner: Any) -> LearnerCard:
@@ -310,19 +270,14 @@ def fixed_card(learner: Any) -> LearnerCard:
 
 
 def apprentice_card(apprentice: Any) -> LearnerCard:
-    """The card of a learner that follows a runbook until another policy is sure to be better, or is estimated to be.
+    """The card of a learner that follows a runbook until another policy is sure to be no worse.
 
     What is proven of the learner inside is its confidence sets; from them follows :data:`RUNBOOK_THEOREM`, and no bound
     of the regret.
     """
-    card, margin = learner_card(apprentice.inner), {"margin": float(apprentice.margin)}
-    if apprentice.by == "bounds":
-        theorem = RUNBOOK_THEOREM if card.guarantee == PROVEN else ""
-        return replace(card, theorem=theorem, others={**card.others, **margin})
-    return LearnerCard(
-        sees=card.sees, has_known_test=card.has_known_test, guarantee=UNPROVEN, quantity="switch",
-        constants="by the estimate", others=margin,
-    )  # fmt: skip
+    card = learner_card(apprentice.inner)
+    theorem = RUNBOOK_THEOREM if card.guarantee == PROVEN else ""
+    return replace(card, theorem=theorem, others={**card.others, "margin": float(apprentice.margin)})
 
 
 def guarded_card(guarded: Any) -> LearnerCard:

@@ -14,17 +14,13 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign
 from goalbound.kernels.lattice import Lattice
 from goalbound.kernels.likelihood import LikelihoodConstants
-from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, part_in_use, row_of
-from goalbound.kernels.noise_free import learn_noise_free
-from goalbound.kernels.records import assign, named_arrays
-from goalbound.kernels.state import LearnerState
+from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, row_of
 from goalbound.kernels.transfer import refresh_pairs
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.constants import spare_failure, variance_failure
-from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.ties import Groups
 from goalbound.models import Support
 from goalbound.models.support_match import SupportMatch
 
@@ -61,14 +57,11 @@ def carry_over(source: RidgeLearner, empty: RidgeLearner, target: RidgeLearner, 
     _carry_variance(source, empty, target, places, still)
     _carry_linearity(source, target, places, still)
     _carry_likelihood(source, target, places)
-    _carry_noise_free(source, target, places)
     if source._constants.doubling and target._constants.doubling:
         for name in ("loss_bound", "doublings"):
             mine.totals[name] = theirs.totals[name]
     run = target._effort.engine(target.support.triples)(refresh_pairs)
     run(target._constants, mine, target._scratch, ridge, ratio != 1.0)
-    if target._groups is not None:
-        _carry_groups(source, target, target._groups)
     if source.settings.exploration == target.settings.exploration:
         floor = target._constants.loss_floor
         mine.values[places.states[:-1]] = np.clip(theirs.values[:-1], floor, max(floor, target._ceiling()))
@@ -246,7 +239,7 @@ def _is_implied(source: RidgeLearner, target: RidgeLearner) -> bool:
     names = ("on", "goal", "determinant", "entrywise", "variance", "noise", "scale")
     alike = all(getattr(one.intervals, name) == getattr(other.intervals, name) for name in names)
     alike = alike and source.support == target.support and one.regularization == other.regularization
-    alike = alike and one.intervals.row_log >= other.intervals.row_log and _same_tied_rows(source, target)
+    alike = alike and one.intervals.row_log >= other.intervals.row_log
     if not (alike and one.likelihood.on):
         return bool(alike)
     rows = source.support.pairs
@@ -346,101 +339,3 @@ def _copy_rows(
     """The sums of cells, in the cells that these are in now."""
     for cell in np.flatnonzero(rows).tolist():
         mine.rows[row_of.python(mine, index, int(cells[cell]))] += theirs.rows[rows[cell]]
-
-
-def _copy_likelihood(source: LikelihoodState, target: LikelihoodState, *, same: bool) -> None:
-    """All; where not the ``same`` bounds are asked for, these are those of nothing seen."""
-    assign(target.used, source.used)
-    theirs, mine = part_in_use(source), part_in_use(target)
-    without = _SCRATCH if same else _COMPUTED
-    named = dict(named_arrays("", mine, without=without))
-    for name, array in named_arrays("", theirs, without=without):
-        named[name][...] = array
-    if not same:
-        mine.high[...] = 1.0
-
-
-def _carry_noise_free(source: RidgeLearner, target: RidgeLearner, places: SupportMatch) -> None:
-    """The equations of losses without noise, where these are declared of both; else they begin with the next step."""
-    if not (source._constants.noise_free.on and target._constants.noise_free.on):
-        return
-    mine, theirs = target._state.noise_free, source._state.noise_free
-    both = source._constants.noise_free.pairs & target._constants.noise_free.pairs[places.pairs]
-    for name in ("count", "contexts", "losses", "rows", "right", "slack", "pivot"):
-        getattr(mine, name)[places.pairs[both]] = getattr(theirs, name)[both]
-
-
-def _carry_groups(source: RidgeLearner, target: RidgeLearner, groups: Groups) -> None:
-    """What was seen of tied pairs, as seen of their groups: sums add up, and so do bounds of variances; determinants
-    of sums are at most the products. The likelihoods of the same groups go on, those of others begin with the next
-    step."""
-    mine, pairs = target._state.ties, target._state
-    assert isinstance(mine, LearnerState)
-    ridge = mine.regression.gram[:, 0, 0].copy()
-    own, sums, support = mine.regression, pairs.regression, target.support
-    unit = target.settings.regularization * np.eye(target.settings.context_size)
-    for of in (groups.of_loss, groups.of_row):
-        tied, at = of >= 0, of[of >= 0]
-        np.add.at(own.visits, at, sums.visits[tied])
-        _add_sums(own.gram, own.gram_low, at, sums.gram[tied] - unit, sums.gram_low[tied])
-        _add_sums(own.loss_sums, own.loss_low, at, sums.loss_sums[tied], sums.loss_low[tied])
-        np.add.at(mine.log_det, at, pairs.log_det[tied] * (1.0 + SLACK))
-        for name in ("visits", "contexts"):
-            np.add.at(getattr(mine.pending, name), at, getattr(pairs.pending, name)[tied])
-    tied, at = groups.place >= 0, groups.place[groups.place >= 0]
-    to_goal, owner = support.next_state == support.states, _owners(support)
-    for name, low in (("next_sums", "goal_sums"), ("next_low", "goal_low")):
-        table = by_support(support, sums, getattr(sums, name))
-        table[to_goal] = getattr(sums, low)[owner[to_goal]]
-        _add_sums(own.next_sums, own.next_low, at, table[tied], np.zeros_like(table[tied]))
-    if len(mine.variance):
-        np.add.at(mine.variance, at, pairs.variance[tied] * (1.0 + SLACK))
-    theirs = source._state.ties
-    if (
-        isinstance(theirs, LearnerState) and source.support == support and _same_ties(source, target)
-        and theirs.likelihood.hit_rows.shape == mine.likelihood.hit_rows.shape
-    ):  # fmt: skip
-        one, other = source._constants.ties.groups.likelihood, target._constants.ties.groups.likelihood
-        same = all(_same_bounds(one, other, is_loss=is_loss) for is_loss in (True, False))
-        _copy_likelihood(theirs.likelihood, mine.likelihood, same=same)
-    if target._constants.ties.groups.noise_free.on and target._constants.noise_free.on:
-        for pair in np.flatnonzero((groups.of_loss >= 0) & target._constants.noise_free.pairs).tolist():
-            state, group = pairs.noise_free, int(groups.of_loss[pair])
-            for k in range(int(state.count[pair])):
-                learn_noise_free.python(mine.noise_free, group, state.contexts[pair, k], float(state.losses[pair, k]))
-    run = target._effort.engine(groups.support.triples)(refresh_pairs)
-    run(target._constants.ties.groups, mine, target._scratch, ridge, np.ones(groups.support.pairs, dtype=np.bool_))
-
-
-def _add_sums(sums: Floats, low: Floats, at: Indices, more: Floats, more_low: Floats) -> None:
-    """Compensated sums grow by others, one by one."""
-    for k, place in enumerate(at.tolist()):
-        for value in (more[k], more_low[k]):
-            total = sums[place] + value
-            shift = total - sums[place]
-            rest = low[place] + ((sums[place] - (total - shift)) + (value - shift))
-            sums[place] = total + rest
-            low[place] = rest - (sums[place] - total)
-
-
-def _same_tied_rows(source: RidgeLearner, target: RidgeLearner) -> bool:
-    """Whether the same rows are tied, if any are; the support is the same."""
-    one, other = (
-        PriorKnowledge.nothing(learner.support, learner.settings.context_size)
-        if learner.prior is None
-        else learner.prior
-        for learner in (source, target)
-    )
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("tied_rows", "tied_places"))
-
-
-def _same_ties(source: RidgeLearner, target: RidgeLearner) -> bool:
-    one, other = source.prior, target.prior
-    if one is None or other is None:
-        return False
-    names = ("tied_losses", "tied_rows", "tied_places", "noise_free")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
-
-
-_SCRATCH = frozenset({"work"})
-_COMPUTED = _SCRATCH | {"low", "high", "bounded"}

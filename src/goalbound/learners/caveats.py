@@ -15,6 +15,12 @@ LONGEST = 1000
 """The most characters of one reason."""
 MOST = 1000
 """The most reasons of one learner."""
+SILENT_OVERRIDE = (
+    "a step was reported with another action than the proposed one, which episode.begins(action) had not said, while "
+    "other episodes were open or after others were learned from (which steps are reported early may depend on their "
+    "outcomes)"
+)
+"""That of a learner with confidence sets, whose proof needs visits to count in the order in which they begin."""
 
 
 def checked_caveats(reasons: Any, name: str) -> tuple[str, ...]:

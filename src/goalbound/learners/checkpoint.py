@@ -12,6 +12,7 @@ is not in the file counts towards the limit too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from os import PathLike
@@ -22,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.jit.records import field_arrays
 from goalbound.kernels.interchangeable import MOST_CONCENTRATION
-from goalbound.kernels.records import field_arrays
 from goalbound.learners import byte_planes, repeated_rows
 from goalbound.learners.caveats import checked_caveats
 from goalbound.learners.compact_arrays import compacted, filled_bytes, part_names, part_types, parts_of, spread
@@ -38,19 +39,27 @@ from goalbound.models.files.saved_files import SavedFiles
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
 
-VERSION = 15
+VERSION = 16
 """Of the checkpoints of all learners."""
-READABLE = (11, 12, 13, 14, VERSION)
-"""Version 11 has all rows, and nothing deflated; 11 and 12 have not what is in ``_SINCE_13``. Before 14 it is not said
-what was merged or carried over: nothing is taken to have been. Before 15 there is not what is in ``_SINCE_15``. Others
-are refused."""
-_SINCE_13 = {
-    ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
-    ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
+READABLE = (11, 12, 13, 14, 15, VERSION)
+"""Version 11 has all rows, and nothing deflated. Before 14 it is not said what was merged or carried over: nothing is
+taken to have been. Before 16 there may be what is in ``_UNTIL_15``. Others are refused."""
+_SINCE: dict[int, dict[str, float]] = {
+    13: {
+        ".totals.logged": 0, ".totals.squared_losses": 0.0, ".progress.own_share": 1.0, ".progress.mean_loss": 0.0,
+        ".progress.shrinkage": 0.0, ".progress.dispersion": 1.0,
+    },
+    15: {".progress.concentration": MOST_CONCENTRATION},
+    16: {".progress.changes_known": 0},
 }  # fmt: skip
-"""The fields of ridge learners that older files do not have, and what is taken for them: nothing was a log."""
-_SINCE_15 = {".progress.concentration": MOST_CONCENTRATION}
-"""Likewise: as where nothing is known of rows."""
+"""The fields of ridge learners by the version of the first files that have them, and what is taken for them in older
+ones: nothing was a log; nothing is known of rows; something was learned since the episode last acted."""
+_UNTIL_15 = {
+    r"prior\.noise_free": "|b1", r"prior\.tied_(losses|rows|places)": "<i8",
+    r"state\.(ties\.)?noise_free\.(count|pivot|contradiction\.(found|pair))": "<i8",
+    r"state\.(ties\.)?noise_free\.(contexts?|losses|rows|right|slack|contradiction\.(loss|low|high))": "<f8",
+}  # fmt: skip
+"""The arrays of ties and of losses without noise: dropped where neither was declared, else the file is refused."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
@@ -99,7 +108,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
     )
     with as_format_errors(path, "checkpoint"):
         check_keys(header, _KEYS if header["version"] < 14 else (*_KEYS, "trusted"), GOAL_KEYS)
-        arrays = _from_stored(arrays, allowed, limit)
+        arrays = _from_stored(_without_ties(arrays), allowed, limit)
         if not isinstance(header["settings"], dict) or type(header["acts"]) is not int:
             raise FileFormatError("settings is no object, or acts is no whole number")
         support = support_from(header, arrays)
@@ -109,7 +118,8 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         learner._caveats = checked_caveats(header["caveats"], "caveats")
         learner._trusted = _checked_trust(header.get("trusted", 0.0))
         entries = _checked_entries(header["episodes"], header["acts"], support)
-        absent = (_SINCE_13 if header["version"] < 13 else {}) | (_SINCE_15 if header["version"] < 15 else {})
+        since = [fields for version, fields in _SINCE.items() if header["version"] < version]
+        absent = {name: number for fields in since for name, number in fields.items()}
         fill(learner._state_arrays(), arrays, absent)
         learner._check_state()
         used = _read_episodes(learner, entries, arrays, absent)
@@ -118,6 +128,17 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         _await_again(learner, header["acts"])
     learner._files = files
     return learner
+
+
+def _without_ties(arrays: Arrays) -> Arrays:
+    """The arrays without those of ``_UNTIL_15``."""
+    tied = any((array >= 0).any() for name, array in arrays.items() if name.startswith("prior.tied_"))
+    if tied or ("prior.noise_free" in arrays and arrays["prior.noise_free"].any()):
+        raise FileFormatError(
+            "the learner was told of tied pairs or of losses without noise, which goalbound no longer has; learn its "
+            "log again without them, or load it with goalbound 1.0.0"
+        )
+    return {name: array for name, array in arrays.items() if not any(re.fullmatch(gone, name) for gone in _UNTIL_15)}
 
 
 def _checked_trust(value: Any) -> float:
@@ -194,14 +215,15 @@ def _await_again(learner: LearnerBase, acts: int) -> None:
 def _allowed(cls: type[LearnerBase]) -> dict[str, str]:
     """The arrays that a checkpoint may have: names, or patterns for those of single episodes, and their types."""
     smallest = cls._smallest()
-    allowed = {**SUPPORT_ARRAYS, **cls._given_types}
+    allowed = {**SUPPORT_ARRAYS, **cls._given_types, **_UNTIL_15}
     learned = {name: _type_of(array) for name, array in smallest._state_arrays()}
+    learned |= {name.replace("state.", "state.ties.", 1): kind for name, kind in learned.items()}  # up to version 15
     learned |= part_types(learned)
     learned |= repeated_rows.part_types(learned)
     allowed |= learned | byte_planes.packed_types(r"state\.")
     for name, array in template_arrays(smallest._new_episode_state()):
-        field = name.replace(".", r"\.")
-        allowed |= dict.fromkeys([f"episodes{name}", rf"episode_[0-9]{{1,6}}{field}"], _type_of(array))
+        field = r"(\.ties)?" + name.replace(".", r"\.")
+        allowed |= dict.fromkeys([f"episodes{field}", rf"episode_[0-9]{{1,6}}{field}"], _type_of(array))
     return allowed
 
 

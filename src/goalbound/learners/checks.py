@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.estimation.statistics import step_parts
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import graph
 from goalbound.models import LinearCSSP, Step, Support
@@ -140,14 +140,15 @@ def check_own_step(support: Support, step: Step, at: int | None, action: int | N
     """An error unless a step follows from where the episode is and what it chose."""
     if action is None or at is None:
         raise LearnerError(
-            "no action was chosen; act(state) comes before observe(step), or observe(step, overridden=True) where "
-            "somebody acted without asking"
+            "no action was chosen; act(state) comes before observe(step), with allowed=[action] where somebody acts "
+            "without asking, or observe(step, overridden=True) where that was not said before"
         )
     check_step_from(support, step, at)
     if not is_as_proposed(support, step, action):
         raise LearnerError(
             f"the step played {support.action_name(support.action(step[1]))}, but {support.action_name(action)} was "
-            "chosen; if somebody played another action than was proposed, observe(step, overridden=True) learns from it"
+            "chosen; if somebody plays another action than was proposed, begins(action) says so in time, and "
+            "observe(step, overridden=True) learns from it where nobody did"
         )
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.struct import Struct
+from goalbound.jit.struct import Struct
 from goalbound.models.validation import is_writable
 
 _OPEN, _HELD, _VERSION = "_open", "_loaded", "goalbound version"
@@ -47,7 +47,7 @@ def copied_state(thing: Any) -> dict[str, Any]:
     state = {name: _packed(value, records) for name, value in vars(thing).items()}
     if _OPEN in state:
         state[_OPEN], state[_HELD] = list(thing.open_episodes), []
-    state[_VERSION] = _version()
+    state[_VERSION] = package_version()
     return state
 
 
@@ -59,9 +59,9 @@ def restore_state(thing: Any, state: dict[str, Any]) -> None:
     """
     found = dict(state)
     version = found.pop(_VERSION, "another version")
-    if version != _version():
+    if version != package_version():
         raise ArgumentError(
-            f"this {type(thing).__name__} was pickled by goalbound {version}, and this is {_version()}; "
+            f"this {type(thing).__name__} was pickled by goalbound {version}, and this is {package_version()}; "
             "pickles are for one version: write files with save(path), and read them with load(path)"
         )
     known: dict[int, Any] = {}
@@ -70,7 +70,8 @@ def restore_state(thing: Any, state: dict[str, Any]) -> None:
         vars(thing).update({_OPEN: WeakSet(found[_OPEN]), _HELD: list(found[_OPEN])})
 
 
-def _version() -> str:
+def package_version() -> str:
+    """The version of goalbound."""
     return str(import_module("goalbound").__version__)  # by name: the package itself stands above all layers
 
 

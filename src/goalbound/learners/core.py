@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation import Estimate, Statistics, sharp
 from goalbound.estimation.statistics import by_support
+from goalbound.jit.records import assign, named_arrays
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels import episode_loop
 from goalbound.kernels.active_set import new_projection_workspace
@@ -20,23 +21,19 @@ from goalbound.kernels.audit import new_regret_audit
 from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.linearity_test import PARTS
-from goalbound.kernels.records import assign, named_arrays
 from goalbound.kernels.regression import new_regression_sums
 from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.state import (
     POSTERIOR,
-    Constants,
     EpisodeState,
     LearnerState,
     new_episode_state,
     new_learner_state,
     state_in_use,
 )
-from goalbound.kernels.ties import NOTHING, Nothing, exact_loss_interval
 from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL, doubled_beyond
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
-from goalbound.learners.checkpoint import within
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
@@ -109,31 +106,20 @@ class RidgeLearner(VisitLearner):
             raise ArgumentError("the prior is of another support or context size than the learner's")
         if prior is not None and prior.row_known.any():
             checked_support(support, prior.possible)
-        groups = settings.groups(support, prior)
-        self._init_base(
-            support, settings, rng, counted_early=settings.is_optimistic,
-            classes=None if groups is None else groups.classes,
-        )  # fmt: skip
+        self._init_base(support, settings, rng, counted_early=settings.is_optimistic)
         self.prior = prior
-        self._groups = groups
         self._constants = settings.constants(support, prior)
         size = settings.context_size
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
         bound = 1.0 if settings.loss_bound is None else float(settings.loss_bound)
-        self._state = self._new_state(support, self._constants, bound, NOTHING)
-        if groups is not None:
-            check_memory(groups.support.pairs * size**2 + groups.support.triples * size, "the ties of the prior")
-            tied = self._new_state(groups.support, self._constants.ties.groups, bound, NOTHING)
-            self._state = self._state._replace(ties=tied)
-        longest = max(int(np.diff(one.next_start).max()) for one in (support, *([groups.support] if groups else [])))
-        self._scratch = new_projection_workspace(longest, size)
+        self._state = self._new_state(bound)
+        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
         self._workspace = self._new_workspace()
         self._effort.engine(support.triples)(kernels.reset_data)(self._constants, self._state)
 
-    def _new_state(
-        self, support: Support, constants: Constants, bound: float, ties: LearnerState | Nothing
-    ) -> LearnerState:
-        """Nothing was seen: of pairs, or of groups of tied ones."""
+    def _new_state(self, bound: float) -> LearnerState:
+        """Nothing was seen."""
+        support, constants = self.support, self._constants
         size, likelihood = self.settings.context_size, constants.likelihood
         return new_learner_state(
             new_regression_sums(support.pairs, support.triples, size, self.settings.regularization),
@@ -144,8 +130,6 @@ class RidgeLearner(VisitLearner):
             variance=constants.intervals.variance,
             lattice=(len(likelihood.vertices.vertices), len(likelihood.cells.vertices)),
             parts=PARTS * size if constants.tests_linearity else 0,
-            noise_free=constants.noise_free.on,
-            ties=ties,
         )
 
     def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
@@ -240,9 +224,6 @@ class RidgeLearner(VisitLearner):
             return model
         known = np.repeat(self.prior.row_known, np.diff(self.support.next_start))
         losses = np.where(self.prior.loss_known, np.clip(self.prior.losses @ context, 0.0, 1.0), model.losses)
-        for pair in np.flatnonzero(self.prior.noise_free & ~self.prior.loss_known).tolist():
-            low, high = self._effort.engine(0)(exact_loss_interval)(self._constants, self._state, context, pair)
-            losses[pair] = min(max(losses[pair], low), high)
         rows = np.where(known, self.prior.rows @ context, model.probabilities) if known.any() else model.probabilities
         return SSP(self.support, losses, rows)
 
@@ -303,13 +284,9 @@ class RidgeLearner(VisitLearner):
     def _new_episode_state(self) -> EpisodeState:
         size, exploration = self.settings.context_size, self.settings.exploration
         shape, forecasts = INTERVAL_SET if self._constants.intervals.on else L2_BALL, self._constants.likelihood.on
-        tied: EpisodeState | Nothing = NOTHING
-        if self._groups is not None:
-            groups = self._groups.support
-            tied = new_episode_state(groups.pair_start, groups.next_start, size, shape=shape, forecasts=forecasts)
         return new_episode_state(
             self.support.pair_start, self.support.next_start, size, shape=shape, ceiling=self._ceiling(),
-            sampled=exploration.code == POSTERIOR, forecasts=forecasts, ties=tied,
+            sampled=exploration.code == POSTERIOR, forecasts=forecasts,
         )  # fmt: skip
 
     def _ceiling(self) -> float:
@@ -358,8 +335,6 @@ class RidgeLearner(VisitLearner):
             part.contexts, part.seen, part.values, part.rng, self._rng, part.step_limit, self.MOST_SWEEPS, audit,
             part.results,
         )  # fmt: skip
-        if self._constants.noise_free.on:
-            self._check_contradictions()
         return ended
 
     def _described(self) -> list[str]:
@@ -378,9 +353,7 @@ class RidgeLearner(VisitLearner):
     @classmethod
     def _smallest(cls) -> Self:
         learner, support = object.__new__(cls), Support.full(2, 1)
-        settings, prior = Settings.of(1, loss_floor=1.0, widths=sharp()), PriorKnowledge.nothing(support, 1)
-        prior = prior.with_tied_losses([[(0, 0), (1, 0)]])
-        learner._set_up(support, settings, prior, None)
+        learner._set_up(support, Settings.of(1, loss_floor=1.0, widths=sharp()), None, None)
         return learner
 
     @classmethod
@@ -394,18 +367,14 @@ class RidgeLearner(VisitLearner):
         check_size(arrays, support, settings.context_size)
         learner = object.__new__(cls)
         learner._set_up(support, settings, prior_from(arrays, support, settings.context_size), rng)
-        claim_in_use("state", learner._state, arrays)
+        claim_in_use(learner._state, arrays)
         return learner
 
     def _check_state(self) -> None:
         check_learner_state(self._state, self.support, is_optimistic=self.settings.is_optimistic)
         check_sums(self._state, self._constants, self.support)
-        if self._groups is not None and not isinstance(self._state.ties, Nothing):
-            check_learner_state(self._state.ties, self._groups.support, is_optimistic=True)
 
     def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
         check_episode_states(states, self.support, awaits)
-        if not isinstance(states.ties, Nothing):
-            within("forecast", states.ties.forecast, 0.0, 1.0)
         planned: NDArray[np.bool_] = states.progress["planned"] != 0
         return planned

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.estimation.statistics import checked_step
-from goalbound.kernels.records import assign
+from goalbound.jit.records import assign
 from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.parking import copied_record, packed, unpack_into
@@ -41,8 +41,8 @@ def count_reason(counts: dict[str, int], reason: str, count: int = 1) -> None:
 class LearnerEpisode:
     """One way to the goal under one context: ``act``, then ``observe`` what came of it, until the goal.
 
-    People may do something else than was proposed (``observe(step, overridden=True)``), the world may move by itself
-    (``moved_to``), and an episode may end before the goal (``abandon``).
+    People may do something else than was proposed (``begins``), the world may move by itself (``moved_to``), and an
+    episode may end before the goal (``abandon``).
     """
 
     def __init__(self, learner: LearnerBase, episode_state: Any, *, id: str | int | None = None) -> None:
@@ -125,14 +125,24 @@ class LearnerEpisode:
             if pairs is not None and self._pair not in pairs:
                 raise LearnerError(
                     f"{support.action_name(self._action)} was chosen already, and is not among those that are allowed "
-                    "now; if it was not played, take_back() comes first, or observe(step, overridden=True)"
+                    "now; if it was not played, take_back() comes first, or begins(action) says what was"
                 )
             return self._action
         pair = self.learner._choose(episode_state, here, pairs)
         self._state = here
         self._action = int(support.pair_action[pair])
         self.learner._await_outcome(self, pair)
+        self.learner._note_known(self)
         return self._action
+
+    def begins(self, action: int | str) -> None:
+        """A person begins another action, by number or name, than the one proposed.
+
+        Say it when the action begins, not when its outcome is known: the visit counts from now on, in the order of
+        ``act``, and the sets stay valid whenever ``observe(step)`` comes. It is ``act(state, allowed=[action])`` after
+        :meth:`take_back`. Where the action is the one proposed, nothing changes.
+        """
+        begin_action(self, action)
 
     def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
         """Why the action that is awaited was proposed: all actions of the state side by side, as
@@ -181,10 +191,15 @@ class LearnerEpisode:
         Over all episodes outcomes may come in any order, even one that depends on them, and some may never come: the
         sets of LR-CSSP stay valid (docs/explanation/pending.md).
 
-        ``overridden=True``: somebody played another action than the one proposed, or did not ask. The proposal is taken
-        back as if it had never been made, the step is learned from as
+        ``overridden=True``: somebody played another action than the one proposed, or did not ask, and :meth:`begins`
+        did not say it. The proposal is taken back, the step is learned from as
         :meth:`learner.learn <goalbound.learners.base.LearnerBase.learn>` does, and the episode goes on from where the
         step led. The plan is kept until so much was learned that a new one is due.
+
+        Such a step may have waited for its outcome. So LR-CSSP proves nothing from then on, and
+        :attr:`learner.caveats <goalbound.learners.base.LearnerBase.caveats>` says why, unless this is the only open
+        episode and nothing was learned since it acted or arrived in its state. A step that is never reported must be
+        missing for reasons that have nothing to do with its outcome.
         """
         support = self.learner.support
         if self.ended:
@@ -196,7 +211,6 @@ class LearnerEpisode:
             check_own_step(support, step, self._state, self._action)
         pair, place = checked_step(support, step)
         self.learner._check_possible(pair, place, self._context)
-        self.learner._check_loss(pair, self._context, float(step[2]))
         if foreign:
             self.take_back()
             self.learner._override(self, pair, place, float(step[2]))
@@ -206,11 +220,15 @@ class LearnerEpisode:
         self.learner._after_learning()
 
     def take_back(self) -> None:
-        """The action that ``act`` proposed was not played, and will not be: as if it had not been asked. Nothing is
-        awaited any more, and nothing counts. What was drawn for it stays drawn.
+        """The action that ``act`` proposed was not played, and will not be. Nothing is awaited any more. What was drawn
+        for it stays drawn.
 
-        If it was played, and only its outcome is missing, that is :meth:`moved_to` or :meth:`abandon`: there the visit
-        counts.
+        The visit is dropped if it does not count yet. If it does, as outcomes of later visits of the same pair were
+        reported, it stays one whose outcome may have been anything, which makes the sets of its pair a little wider
+        for ever: take proposals back soon. Why it is taken back must have nothing to do with outcomes of later visits
+        of the pair that are known and not reported.
+
+        If it was played, and only its outcome is missing, that is :meth:`moved_to` or :meth:`abandon`.
         """
         if self._arrays is not None and self._action is not None:
             self.learner._abandon(self, missing_at_random=True)
@@ -238,8 +256,9 @@ class LearnerEpisode:
 
         If an action was taken whose outcome was not observed, that visit counts for LR-CSSP from now on as one whose
         outcome may have been anything, which makes the sets of its pair a little wider for ever.
-        ``missing_at_random=True`` says that whether the outcome is missing has nothing to do with what it was; then
-        the visit does not count at all. Said where it is not so (treatments broken off because they failed), the
+        ``missing_at_random=True`` says that whether the outcome is missing has nothing to do with what it was, nor
+        with unreported outcomes of later visits of the same pair; then the visit is dropped, as long as it does not
+        count yet (:meth:`take_back`). Said where it is not so (treatments broken off because they failed), the
         guarantees are lost. The other learners never count such a visit.
         """
         check_bool(missing_at_random, "missing_at_random")
@@ -256,6 +275,7 @@ class LearnerEpisode:
     def _go_to(self, state: int) -> None:
         self._action = None
         self._state = state
+        self.learner._note_known(self)
         if state == self.learner.support.states:
             self._end()
 
@@ -309,6 +329,22 @@ class LearnerEpisode:
     def unknown_steps(self) -> int:
         """How many of its own steps played a pair that was not known; 0 of learners without a known test."""
         return int(self._progress["unknown_steps"])
+
+
+def begin_action(episode: Any, action: int | str) -> None:
+    """Take back what was proposed in an episode, or in one around another, and await the outcome of this action."""
+    support, state = episode.learner.support, episode.state
+    if episode.ended:
+        raise LearnerError("the episode has ended; nothing begins any more")
+    if state is None:
+        raise LearnerError(
+            "the state of the episode is not known before its first act; act(state, allowed=[action]) says both"
+        )
+    (pair,) = allowed_pairs(support, state, [action])
+    if episode.pending_action is not None and pair == support.pair(state, support.action(episode.pending_action)):
+        return
+    episode.take_back()
+    episode.act(state, allowed=[action])
 
 
 _NO_CONTEXT = set_readonly(np.ones(1))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
-from goalbound.kernels.records import named_arrays
-from goalbound.kernels.struct import Struct
+from goalbound.jit.records import named_arrays
+from goalbound.jit.struct import Struct
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.parking import SHARED, deflated, inflated, numbers_of
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.estimation import Estimate, Statistics, Widths, likelihood, project, ridge_estimate, scaled, sharp
+from goalbound.estimation import Estimate, Widths, likelihood, project, ridge_estimate, scaled, sharp
 from goalbound.kernels.all_pairs import all_pair_sets
-from goalbound.kernels.state import OPTIMISTIC, LearnerState
-from goalbound.kernels.ties import Nothing
+from goalbound.kernels.state import OPTIMISTIC
 from goalbound.learners.card import PROVEN, Card, learner_card, lr_cssp_card
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.core import RidgeLearner
@@ -23,10 +22,9 @@ from goalbound.learners.linearity import ModelViolation, model_violation
 from goalbound.learners.plan import in_support_order
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
-from goalbound.learners.ties import Groups
 from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.models.confidence_set import tighten_intervals
-from goalbound.models.validation import check_distribution, set_readonly
+from goalbound.models.validation import check_distribution
 from goalbound.planning import PolicyBounds, robust_plan
 from goalbound.planning import policy_bounds as bounds_of_policy
 from goalbound.planning.policy_bounds import UNPROVEN_WIDTHS
@@ -154,8 +152,6 @@ class LRCSSP(RidgeLearner):
         """
         arrays = self._new_episode_state()
         arrays.context[:] = check_distribution(context, "context", self.settings.context_size, "component")
-        if not isinstance(arrays.ties, Nothing):
-            arrays.ties.context[:] = arrays.context
         self._effort.engine(self.support.triples)(all_pair_sets)(self._constants, self._state, arrays)
         if self._constants.intervals.on:
             low, high = tighten_intervals(self.support, arrays.sets.low, arrays.sets.high)
@@ -228,22 +224,8 @@ class LRCSSP(RidgeLearner):
         one; confidence sets are not (:mod:`goalbound.kernels.model_prior`)."""
         around = None if self.prior is None or not self.prior.guessed.any() else self.prior.model_prior(on=True)
         if around is not None or self._constants.intervals.on:  # intervals need no projection, so none is kept
-            found = project(ridge_estimate(self.statistics, around=around))
-            return found if self._groups is None else self._pooled(found, self._groups)
+            return project(ridge_estimate(self.statistics, around=around))
         return super().estimate
-
-    def _pooled(self, own: Estimate, groups: Groups) -> Estimate:
-        """The estimate with that of the groups where pairs are tied."""
-        state = self._state.ties
-        assert isinstance(state, LearnerState)
-        statistics = Statistics.over(groups.support, state.regression, self.settings.regularization, state.pending)
-        pooled = project(ridge_estimate(statistics))
-        losses, rows = own.losses.copy(), own.rows.copy()
-        tied = groups.of_loss >= 0
-        losses[tied] = pooled.losses[groups.of_loss[tied]]
-        tied = groups.place >= 0
-        rows[tied] = pooled.rows[groups.place[tied]]
-        return replace(own, losses=set_readonly(losses), rows=set_readonly(rows))
 
     @property
     def loss_bound(self) -> float:

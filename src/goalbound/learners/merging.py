@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.kernels import merge as kernel
-from goalbound.kernels.state import Constants, LearnerState
 from goalbound.kernels.transfer import set_variance_log_det
 from goalbound.learners.carry_over import pays, quarters
 from goalbound.learners.caveats import united_caveats
@@ -42,12 +41,12 @@ def merge(learner: R, other: R) -> None:
     array([0, 2, 0, 0])
     """
     _check_can_merge(learner, other)
-    for pair in learner._pending.uncounted_classes:
+    for pair in learner._pending.uncounted_pairs:
         learner._count_visits_before(pair, None)
     both = learner._steps > 0 and other._steps > 0  # else the sets stay those of one
     price = learner._trusted + other._trusted + (2.0 * variance_failure(learner.settings) if both else 0.0)
     kept = pays(learner, price)
-    theirs = other._state if kept else _with_quarters(other)
+    theirs = other._state if kept else other._state._replace(variance=_quarters(other))
     if not kept:
         _set_quarters(learner)
     run = learner._effort.engine(learner.support.triples)(kernel.merge)
@@ -59,33 +58,19 @@ def merge(learner: R, other: R) -> None:
     learner._after_learning()
 
 
-def _states(learner: RidgeLearner) -> list[tuple[Constants, LearnerState]]:
-    """Of its pairs, and of its groups of tied pairs if there are any."""
-    found = [(learner._constants, learner._state)]
-    if isinstance(learner._state.ties, LearnerState):
-        found.append((learner._constants.ties.groups, learner._state.ties))
-    return found
-
-
-def _quarters(constants: Constants, state: LearnerState) -> NDArray[np.float64]:
+def _quarters(learner: RidgeLearner) -> NDArray[np.float64]:
     """[M, d (d + 1) / 2] variances of a quarter for each visit."""
-    gram = state.regression.gram - constants.regularization * np.eye(state.losses.shape[1])
-    return np.repeat(quarters(gram), np.diff(constants.next_start), axis=0)
+    gram = learner._state.regression.gram - learner.settings.regularization * np.eye(learner.settings.context_size)
+    return np.repeat(quarters(gram), np.diff(learner.support.next_start), axis=0)
 
 
 def _set_quarters(learner: RidgeLearner) -> None:
     """Each visit counts with a quarter: no bound of a variance comes from sets of before."""
-    for constants, state in _states(learner):
-        state.variance[...] = _quarters(constants, state)
-        for pair in range(len(state.revision)):
-            set_variance_log_det.python(constants, state, pair)
-        state.revision[...] += 1
-
-
-def _with_quarters(learner: RidgeLearner) -> LearnerState:
-    """The same, with a quarter for each visit; the learner stays as it is."""
-    found = [state._replace(variance=_quarters(constants, state)) for constants, state in _states(learner)]
-    return found[0] if len(found) == 1 else found[0]._replace(ties=found[1])
+    state = learner._state
+    state.variance[...] = _quarters(learner)
+    for pair in range(len(state.revision)):
+        set_variance_log_det.python(learner._constants, state, pair)
+    state.revision[...] += 1
 
 
 def _check_can_merge(learner: RidgeLearner, other: object) -> None:

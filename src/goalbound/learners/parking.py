@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.records import named_arrays
+from goalbound.jit.records import named_arrays
 
 SHARED = frozenset({"pair_start", "next_start", "work", "level"})
 """Arrays of the support, which stand there once, and those that change no result."""

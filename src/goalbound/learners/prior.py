@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,7 @@ from goalbound.errors import ArgumentError
 from goalbound.kernels.model_prior import ModelPrior
 from goalbound.kernels.state import PriorArrays
 from goalbound.learners.guesses import with_guesses, with_model
-from goalbound.learners.pair_values import components_of, pair_number, rows_put_in, values_by_pair
-from goalbound.learners.ties import UNTIED, Ties, ties_of, with_tied_losses, with_tied_rows
+from goalbound.learners.pair_values import components_of, rows_put_in, values_by_pair
 from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import (
@@ -45,10 +44,6 @@ class PriorKnowledge:
         strength: [N] how many visits it is worth, at each corner of the simplex.
         guess_losses: [N, d] where guessed.
         guess_rows: [M, d] where guessed.
-        noise_free: [N] whether the loss of the pair has no noise: it is a function of the context.
-        tied_losses: [N] the number of the group of pairs whose losses are the same function of the context, or -1.
-        tied_rows: [N] likewise of rows.
-        tied_places: [M] which outcome of its group a next state is, or -1; empty if no row is tied.
 
     A road has a known way and an unknown time; a test has a known price:
 
@@ -69,10 +64,6 @@ class PriorKnowledge:
     strength: NDArray[np.float64]
     guess_losses: NDArray[np.float64]
     guess_rows: NDArray[np.float64]
-    noise_free: NDArray[np.bool_]
-    tied_losses: NDArray[np.int64]
-    tied_rows: NDArray[np.int64]
-    tied_places: NDArray[np.int64]
 
     __setstate__ = restore_readonly
     __deepcopy__ = share_frozen
@@ -86,10 +77,7 @@ class PriorKnowledge:
         none = set_readonly(np.zeros(support.pairs, dtype=np.bool_))
         zeros, no_losses = set_readonly(np.zeros(support.pairs)), set_readonly(np.zeros((support.pairs, context_size)))
         no_rows = set_readonly(np.zeros((0, context_size)))
-        return cls(
-            support, context_size, none, no_losses, none, no_rows, zeros, none, zeros, no_losses, no_rows, none,
-            *Ties.none(support),
-        )  # fmt: skip
+        return cls(support, context_size, none, no_losses, none, no_rows, zeros, none, zeros, no_losses, no_rows)
 
     @classmethod
     def around(
@@ -147,108 +135,6 @@ class PriorKnowledge:
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=set_readonly(table))
 
-    def with_noise_free_losses(self, pairs: Iterable[tuple[Any, Any]] | None = None) -> PriorKnowledge:
-        """The losses of these pairs, or of all, have no noise: each is a linear function of the context.
-
-        Such a loss is exact after d independent contexts. A loss that contradicts those seen before is an error that
-        names both, and is not recorded.
-
-        >>> prices = PriorKnowledge.nothing(Support.full(2, 2), 3).with_noise_free_losses([(0, 1)])
-        >>> prices.noise_free
-        array([False,  True, False, False])
-        """
-        flags = self.noise_free.copy()
-        if pairs is None:
-            flags[:] = True
-        else:
-            for key in pairs:
-                flags[pair_number(self.support, key, "noise-free losses")] = True
-        return replace(self, noise_free=set_readonly(flags))
-
-    def with_tied_losses(self, groups: Iterable[Sequence[tuple[Any, Any]]]) -> PriorKnowledge:
-        """The losses of the pairs of each group are the same function of the context: what is seen of one is seen of
-        all. A step east costs the same in every cell:
-
-        >>> support = Support.full(3, 2)
-        >>> PriorKnowledge.nothing(support, 2).with_tied_losses([[(0, 1), (1, 1), (2, 1)]]).tied_losses
-        array([-1,  0, -1,  0, -1,  0])
-
-        Widths with intervals use it: ``sharp()`` and ``likelihood()`` (:mod:`goalbound.kernels.ties` says why the sets
-        still hold). An outcome that contradicts it shows as an :attr:`~goalbound.LRCSSP.alarm`.
-        """
-        return self._tied(with_tied_losses(self.support, self._ties, groups))
-
-    def with_tied_rows(
-        self, groups: Iterable[Sequence[tuple[Any, Any]] | Mapping[tuple[Any, Any], Sequence[Any]]]
-    ) -> PriorKnowledge:
-        """The rows of the pairs of each group are the same function of the context, up to the names of their next
-        states. These correspond in the order of the support; or in the order that is given, where a group is a mapping
-        from pairs to next states: ahead first, then where it slips to.
-
-        >>> support = Support.from_pairs([{0: [0, 1]}, {0: [1, 2]}])
-        >>> tied = PriorKnowledge.nothing(support, 2).with_tied_rows([{(0, 0): [1, 0], (1, 0): ["goal", 1]}])
-        >>> tied.tied_rows, tied.tied_places
-        (array([0, 0]), array([1, 0, 1, 0]))
-        """
-        return self._tied(with_tied_rows(self.support, self._ties, groups))
-
-    def with_ties_of(self, model: LinearCSSP) -> PriorKnowledge:
-        """All losses and rows that are equal in a model are tied, whatever their values are: a simulator that is wrong
-        in its numbers may be right in its symmetries. The model has the support of this."""
-        check_type(model, LinearCSSP, "model", "give a LinearCSSP")
-        if model.support != self.support:
-            raise ArgumentError(f"the model has another support, {model.support}; it has {self.support}")
-        return self._tied(ties_of(model))
-
-    @property
-    def _ties(self) -> Ties:
-        return Ties(self.tied_losses, self.tied_rows, self.tied_places)
-
-    def _tied(self, ties: Ties) -> PriorKnowledge:
-        return replace(self, tied_losses=ties.losses, tied_rows=ties.rows, tied_places=ties.places)
-
-    @property
-    def has_ties(self) -> bool:
-        """Whether any pair is tied to another."""
-        return bool((self.tied_losses != UNTIED).any() or (self.tied_rows != UNTIED).any())
-
-    @property
-    def structure(self) -> tuple[str, ...]:
-        """The structure that was declared, in words."""
-        free, losses, rows = int(self.noise_free.sum()), int(self.tied_losses.max()) + 1, int(self.tied_rows.max()) + 1
-        return tuple(
-            text
-            for count, text in (
-                (free, f"{free} losses without noise"),
-                (losses, f"losses tied in {losses} groups"),
-                (rows, f"rows tied in {rows} groups"),
-            )
-            if count
-        )
-
-    def check_ties(self) -> None:
-        """An error where of tied pairs one is known, or free of noise, and another is not; or where a loss is known,
-        and said to be free of noise too."""
-        for groups, known, what, method in (
-            (self.tied_losses, self.loss_known, "loss", "with_losses"),
-            (self.tied_rows, self.row_known, "row", "with_rows"),
-        ):
-            both = np.flatnonzero((groups != UNTIED) & known)
-            if len(both):
-                raise ArgumentError(
-                    f"the {what} of {self.support.pair_name(int(both[0]))} is known, and tied to others; say by "
-                    f"{method} what those are too, and tie only what is not known"
-                )
-        for group in range(int(self.tied_losses.max()) + 1):
-            members = np.flatnonzero(self.tied_losses == group)
-            flags = self.noise_free[members]
-            if flags.any() and not flags.all():
-                one, other = members[np.argmax(flags)], members[np.argmin(flags)]
-                raise ArgumentError(
-                    f"the losses of {self.support.pair_name(int(one))} and {self.support.pair_name(int(other))} are "
-                    "tied, and only the first is said to be free of noise; declare both, or none"
-                )
-
     with_model = with_model
     with_guesses = with_guesses
 
@@ -301,8 +187,7 @@ class PriorKnowledge:
     def __repr__(self) -> str:
         counts = (
             ("losses known", self.loss_known), ("rows known", self.row_known), ("floors", self.floors > 0.0),
-            ("guesses", self.guessed), ("noise-free losses", self.noise_free),
-            ("tied losses", self.tied_losses != UNTIED), ("tied rows", self.tied_rows != UNTIED),
+            ("guesses", self.guessed),
         )  # fmt: skip
         held = ", ".join(f"{what}: {int(flags.sum())}" for what, flags in counts if flags.any())
         return f"PriorKnowledge({self.support!r}, {self.context_size} components, {held or 'nothing known'})"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.jit.compile import Effort
 from goalbound.kernels import episode_loop
-from goalbound.kernels.compile import Effort
 from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
 from goalbound.learners.batch import Batch, play_batch
 from goalbound.learners.card import Card, fixed_card, oracle_card

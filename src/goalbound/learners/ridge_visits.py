@@ -8,21 +8,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import ArgumentError, ProjectionFailed
+from goalbound.errors import ProjectionFailed
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.active_set import ProjectionWorkspace
+from goalbound.kernels.forecasts import make_forecasts
 from goalbound.kernels.linearity_test import NO_EPISODE
 from goalbound.kernels.state import Constants, EpisodeState, LearnerState
 from goalbound.kernels.steps import StepArrays, learn_steps
-from goalbound.kernels.ties import Nothing, check_noise_free, forecast_visit
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
+from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.noise_free import contradicted_loss
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import Settings
 from goalbound.learners.step_log import part_of, single_step
-from goalbound.learners.ties import Groups
 
 
 class VisitLearner(LearnerBase):
@@ -32,7 +31,6 @@ class VisitLearner(LearnerBase):
     prior: PriorKnowledge | None
     _constants: Constants
     _state: LearnerState
-    _groups: Groups | None
     _scratch: ProjectionWorkspace
 
     @cached_property
@@ -46,12 +44,11 @@ class VisitLearner(LearnerBase):
     def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
         episode._arrays.progress["restarts"] = self._state.totals["restarts"]
         if self._constants.likelihood.on:
-            self._effort.engine(0)(forecast_visit)(self._constants, self._state, episode._arrays, pair)
+            self._effort.engine(0)(make_forecasts)(self._constants, self._state, episode._arrays, pair)
         super()._await_outcome(episode, pair)
 
     def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
-        """Visits of a pair, and of those it is tied to, that were made before that of ``last`` (None: all) count from
-        now on, outcome or not."""
+        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
         for episode in self._pending.take_uncounted(pair, last):
             run = self._effort.engine(self.support.triples)(kernels.keep_pending)
             run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
@@ -60,19 +57,6 @@ class VisitLearner(LearnerBase):
         if self.prior is not None:
             self.prior.check_step(pair, place, context)
 
-    def _check_loss(self, pair: int, context: NDArray[np.float64], loss: float) -> None:
-        if self._constants.noise_free.on:
-            run = self._effort.engine(0)(check_noise_free)
-            if not run(self._constants, self._state, context, pair, loss):
-                raise self._contradicted()
-
-    def _contradicted(self) -> ArgumentError:
-        """A loss that was said to be free of noise contradicts those seen before; the learner goes on without it."""
-        states = [self._state] if isinstance(self._state.ties, Nothing) else [self._state, self._state.ties]
-        found = next(one.noise_free for one in states if one.noise_free.contradiction["found"])
-        found.contradiction["found"] = 0
-        return contradicted_loss(self.support, self._groups, found)
-
     def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
         return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
 
@@ -80,11 +64,10 @@ class VisitLearner(LearnerBase):
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
         episode, for the test of the linear model."""
         self._scratch_episode.progress["number"] = number
-        waiting = set(self._pending.uncounted_classes)
-        classes = steps.pairs if self._pending.classes is None else self._pending.classes[steps.pairs]
+        waiting = set(self._pending.uncounted_pairs)
         first = 0
-        for at in np.flatnonzero(np.isin(classes, list(waiting))).tolist() if waiting else ():
-            pair = int(classes[at])
+        for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
+            pair = int(steps.pairs[at])
             if pair in waiting:
                 self._enter(part_of(steps, first, at))
                 self._count_visits_before(pair, None)
@@ -105,8 +88,7 @@ class VisitLearner(LearnerBase):
 
     def _enter(self, steps: StepArrays) -> None:
         run = self._effort.engine(len(steps.pairs) * self._step_work)(learn_steps)
-        if run(self._constants, self._state, self._scratch_episode, self._scratch, steps) < len(steps.pairs):
-            raise self._contradicted()
+        run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._count_visits_before(pair, episode)
@@ -114,33 +96,32 @@ class VisitLearner(LearnerBase):
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
         self._pending.remove(episode)
 
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        if self.settings.is_optimistic:
+            episode._progress["changes_known"] = self._state.totals["changes"]
+
+    def _is_in_order(self, episode: LearnerEpisode) -> bool:
+        """Whether a step that is reported only now would have counted at the same place had it been said to begin:
+        nothing was learned since the episode acted, and no other open one may hide a step that began before."""
+        alone = all(one is episode or one.ended for one in self._open)
+        return alone and bool(episode._progress["changes_known"] == self._state.totals["changes"])
+
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        if self.settings.is_optimistic and not self._is_in_order(episode):
+            self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._effort.engine(0)(kernels.leave_plan)(self._constants, self._state, episode._arrays, pair)
 
     def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
-        pair = episode._pair
-        if self.settings.is_optimistic:
-            run = self._effort.engine(self.support.triples)
-            if not missing_at_random:
-                self._count_visits_before(pair, episode)
-                run(kernels.keep_pending)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            elif episode._progress["counted"]:
-                run(kernels.withdraw_visit)(self._constants, self._state, episode._arrays, self._scratch, pair)
-            episode._progress["counted"] = 0  # of the visit that the episode makes next
+        if self.settings.is_optimistic and not missing_at_random:
+            self._count_visits_before(episode._pair, episode)
+            run = self._effort.engine(self.support.triples)(kernels.keep_pending)
+            run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
+        episode._progress["counted"] = 0  # of the visit that the episode makes next
         super()._abandon(episode, missing_at_random)
-
-    def _check_contradictions(self) -> None:
-        groups = self._state.ties
-        if self._state.noise_free.contradiction["found"] or (
-            not isinstance(groups, Nothing) and groups.noise_free.contradiction["found"]
-        ):
-            raise self._contradicted()
 
     def _after_learning(self) -> None:
         self._check_projections()
-        if self._constants.noise_free.on:
-            self._check_contradictions()
 
     def _check_projections(self) -> None:
         if self._state.totals["failed_projections"]:
@@ -150,5 +131,5 @@ class VisitLearner(LearnerBase):
             )
 
     def _before_playing(self, batch: Batch) -> None:
-        for pair in self._pending.uncounted_classes:
+        for pair in self._pending.uncounted_pairs:
             self._count_visits_before(pair, None)

@@ -23,8 +23,7 @@ from goalbound.models.validation import check_distribution, set_readonly
 PRIOR_TYPES = {
     "prior.loss_known": "|b1", "prior.losses": "<f8", "prior.row_known": "|b1", "prior.rows": "<f8",
     "prior.floors": "<f8", "prior.guessed": "|b1", "prior.strength": "<f8", "prior.guess_losses": "<f8",
-    "prior.guess_rows": "<f8", "prior.noise_free": "|b1", "prior.tied_losses": "<i8", "prior.tied_rows": "<i8",
-    "prior.tied_places": "<i8",
+    "prior.guess_rows": "<f8",
 }  # fmt: skip
 """The arrays of prior knowledge in a file, and their types."""
 MOST_DEVIATIONS = 50.0
@@ -47,9 +46,7 @@ def prior_from(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
         "loss_known": (support.pairs,), "losses": (support.pairs, size), "row_known": (support.pairs,),
         "rows": (support.triples if found["row_known"].any() else 0, size), "floors": (support.pairs,),
         "guessed": (support.pairs,), "strength": (support.pairs,), "guess_losses": (support.pairs, size),
-        "guess_rows": (support.triples if found["guessed"].any() else 0, size), "noise_free": (support.pairs,),
-        "tied_losses": (support.pairs,), "tied_rows": (support.pairs,),
-        "tied_places": (support.triples if (found["tied_rows"] >= 0).any() else 0,),
+        "guess_rows": (support.triples if found["guessed"].any() else 0, size),
     }  # fmt: skip
     for name, shape in shapes.items():
         if found[name].shape != shape:
@@ -61,23 +58,7 @@ def prior_from(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> 
         if len(found[rows]):
             sums = np.add.reduceat(found[rows], support.next_start[:-1], axis=0)[found[given]]
             within(f"a row of prior.{rows}", sums, 1.0 - 1e-9, 1.0 + 1e-9)
-    _check_ties(found, support)
     return PriorKnowledge(support, size, **{name: set_readonly(array.copy()) for name, array in found.items()})
-
-
-def _check_ties(found: dict[str, NDArray[Any]], support: Support) -> None:
-    """Groups are numbered from 0 on without gaps, and the rows of one have the same outcomes."""
-    for name in ("tied_losses", "tied_rows"):
-        within(f"prior.{name}", found[name], -1, support.pairs)
-        numbers = np.unique(found[name][found[name] >= 0])
-        within(f"the groups of prior.{name}", numbers, np.arange(len(numbers)), np.arange(len(numbers)))
-    lengths = np.diff(support.next_start)
-    for group in range(int(found["tied_rows"].max()) + 1):
-        members = np.flatnonzero(found["tied_rows"] == group)
-        within("the next states of tied rows", lengths[members], lengths[members[0]], lengths[members[0]])
-        for pair in members.tolist():
-            places, each = np.sort(found["tied_places"][support.row(pair)]), np.arange(lengths[pair])
-            within("prior.tied_places", places, each, each)
 
 
 def check_size(arrays: dict[str, NDArray[Any]], support: Support, size: int) -> None:
@@ -110,7 +91,6 @@ def check_learner_state(learner_state: LearnerState, support: Support, *, is_opt
     for name in ("contexts", "norms"):
         within(f"pending {name}", getattr(learner_state.pending, name), 0, MANY)
     _check_likelihood(learner_state, support.next_start)
-    _check_noise_free(learner_state)
     within_record(
         "violation", learner_state.linearity.violation, found=(0, 1), pair=(0, support.pairs - 1),
         place=(-2, support.triples - 1),
@@ -158,32 +138,17 @@ def _check_room(state: LikelihoodState, lengths: NDArray[np.int64]) -> None:
     within("the likelihood row of cells without visits", state.rows[0], 0.0, 0.0)
 
 
-def claim_in_use(prefix: str, learner_state: LearnerState, arrays: Mapping[str, NDArray[Any]]) -> None:
+def claim_in_use(learner_state: LearnerState, arrays: Mapping[str, NDArray[Any]]) -> None:
     """As much room is in use as a file says; that its arrays have these shapes is checked when they are read."""
     state = learner_state.likelihood
     room = {"pairs": len(state.contexts), "numbers": len(state.ones), "rows": max(len(state.rows) - 1, 0)}
     for field, most in room.items():
-        name = f"{prefix}.likelihood.used.{field}"
+        name = f"state.likelihood.used.{field}"
         claimed = arrays.get(name)
         if claimed is None or claimed.shape != (1,):
             raise FileFormatError(f"{name} is missing, or is not one number")
         within(name, claimed, 0, most)
         state.used[field] = claimed[0]
-    if isinstance(learner_state.ties, LearnerState):
-        claim_in_use(f"{prefix}.ties", learner_state.ties, arrays)
-
-
-def _check_noise_free(learner_state: LearnerState) -> None:
-    """Equations of losses without noise."""
-    state = learner_state.noise_free
-    size = state.losses.shape[1]
-    within("noise_free count", state.count, 0, size)
-    within("noise_free pivot", state.pivot, 0, size - 1)
-    for name in ("contexts", "losses"):
-        within(f"noise_free {name}", getattr(state, name), 0.0, 1.0)
-    for name in ("rows", "right", "slack"):
-        within(f"noise_free {name}", getattr(state, name), -LARGEST, LARGEST)
-    within_record("noise_free contradiction", state.contradiction, found=(0, 0))
 
 
 def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from goalbound.errors import ArgumentError
 from goalbound.estimation import Widths, paper
 from goalbound.estimation.statistics import checked_regularization
+from goalbound.estimation.widths import rule_names
 from goalbound.kernels.state import OPTIMISTIC
-from goalbound.learners.constants import constants, groups
+from goalbound.learners.constants import constants
 from goalbound.learners.exploration import Exploration, optimistic
 from goalbound.models.validation import (
     check_bool,
@@ -135,7 +136,8 @@ class Settings:
                 "by doubling: leave one of them out"
             )
         if self.check_linearity and self.widths.intervals is None:
-            raise ArgumentError(f"check_linearity needs sharp() widths; {self.widths} widths have no intervals to test")
+            tested = rule_names(lambda rule: rule.intervals is not None)
+            raise ArgumentError(f"{self.widths} widths have no intervals for check_linearity to test; give {tested}")
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
             raise ArgumentError(
                 f"a learner that is {self.exploration} uses no loss_bound; leave out loss_bound and forget"
@@ -144,9 +146,7 @@ class Settings:
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths):
-            raise ArgumentError(
-                f"widths is {short_repr(self.widths)}; give paper(), sharp(), or scaled(sharp(), by=0.5)"
-            )
+            raise ArgumentError(f"widths is {short_repr(self.widths)}; give {rule_names()}, or scaled(sharp(), by=0.5)")
         if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
             raise ArgumentError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():
@@ -173,7 +173,6 @@ class Settings:
         return self.exploration.draws
 
     constants = constants
-    groups = groups
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""

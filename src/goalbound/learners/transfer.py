@@ -17,7 +17,6 @@ from goalbound.estimation import Widths
 from goalbound.learners.carry_over import carry_over
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.ties import UNTIED
 from goalbound.models import Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import SupportMatch, match_support
@@ -148,19 +147,12 @@ def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatc
         return None
     nothing = PriorKnowledge.nothing(larger, prior.context_size)
     found: dict[str, Any] = {}
-    grown = (np.diff(larger.next_start)[places.pairs] > np.diff(prior.support.next_start)) & (prior.tied_rows >= 0)
-    if grown.any():
-        raise ArgumentError(
-            f"the row of {prior.support.pair_name(int(grown.argmax()))} is tied to others, and has more next states in "
-            "the larger support; give a prior without its tie first: with_settings(prior=...)"
-        )
     for one in fields(PriorKnowledge):
         array = getattr(prior, one.name)
         if not isinstance(array, np.ndarray) or not len(array):
             continue
-        of_triples = one.name in ("rows", "guess_rows", "tied_places")
-        none = UNTIED if one.name.startswith("tied") else 0
-        table = np.full((larger.triples if of_triples else larger.pairs, *array.shape[1:]), none, array.dtype)
+        of_triples = one.name in ("rows", "guess_rows")
+        table = np.zeros((larger.triples if of_triples else larger.pairs, *array.shape[1:]), array.dtype)
         table[places.triples if of_triples else places.pairs] = array
         found[one.name] = set_readonly(table)
     return replace(nothing, **found)

@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates import CovariateLearner, map_digest
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.loss_units import InUnits
+from goalbound.around.wrapper import Wrapper
 from goalbound.errors import ArgumentError, GoalboundError, InputError
-from goalbound.learners.apprentice import Apprentice
+from goalbound.estimation.widths import rule_names
 from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.core import RidgeLearner
-from goalbound.learners.loss_units import InUnits
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.wrapper import Wrapper
 from goalbound.logs.estimators import Found, Played, Question, general_notes, model_value, observed, weighted
 from goalbound.logs.importance import Cases, cases_of, check_probabilities
 from goalbound.logs.log import Log
@@ -240,7 +241,8 @@ def _not_proven(log: Log, learner: RidgeLearner | None) -> str:
     if not isinstance(learner, LRCSSP):
         return f"a {type(learner).__name__} has no confidence sets; give an LRCSSP"
     if not learner.settings.widths.proven:
-        return f"the sets of this learner are not proven ({learner}); give an LRCSSP with widths.paper() or sharp()"
+        proven = rule_names(lambda rule: rule.proven)
+        return f"the sets of this learner are not proven ({learner}); give an LRCSSP with one of {proven}"
     if learner.alarm is not None:
         return f"what the learner saw contradicts its model ({learner.alarm})"
     if log.support_inferred:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.csv_cells import unescaped
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.extras import EXTRAS, install_command
 from goalbound.models.files.io import LIMIT, as_format_errors, file_name, read_bytes
@@ -24,6 +26,12 @@ Values = list[Any] | NDArray[Any]
 DELIMITERS = (",", ";", "\t")
 _PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
 _SPLIT = "split the file"
+_PARQUET_REMEDY = "split it; or, if you trust it, give the table that pyarrow.parquet.read_table reads"
+_CSV_REMEDY = "unpack it first (gunzip, unxz)"
+_BATCH = 2**16
+_ROWS, _EXPANSION, _UNPACKED = 10**6, 64, 64 * 2**20
+"""What a packed file may hold, however small it is: rows, or one for each of its bytes; bytes, or so many times its
+own. Logs have some 3 bytes for each row in Parquet and unpack to 10 to 20 times their size."""
 _KINDS = (
     "give a pandas, polars or Arrow table, a dict of columns, a list of records, or the path of a CSV or Parquet file"
 )
@@ -63,12 +71,13 @@ def read_table(source: Any, names: Sequence[str]) -> Table:
 
 
 def _from_file(path: str, names: Sequence[str]) -> Table:
-    data = read_bytes(path, LIMIT, remedy=_SPLIT)
+    data = read_bytes(path, LIMIT, remedy=_SPLIT, expansion=_EXPANSION)
+    size = os.path.getsize(path)
     if data.startswith(_PARQUET):
-        return _checked(_parquet_columns(data, names), path)
+        return _checked(_parquet_columns(data, names, size), path)
     if data.startswith(_ZIP):
         raise FileFormatError("this is a zip file, perhaps a workbook of a spreadsheet; save the sheet as CSV (UTF-8)")
-    return _read_csv(_decoded(data), names, path)
+    return _read_csv(_decoded(data), names, path, size if size < len(data) else None)
 
 
 def _decoded(data: bytes) -> str:
@@ -90,7 +99,8 @@ def _decoded(data: bytes) -> str:
     return text
 
 
-def _read_csv(text: str, names: Sequence[str], path: str) -> Table:
+def _read_csv(text: str, names: Sequence[str], path: str, packed: int | None) -> Table:
+    """``packed`` is the size of the file if it is compressed, else None."""
     reader, header = _opened(text, names)
     width = len(header)
     places = [_place(header, name) for name in names]
@@ -109,8 +119,12 @@ def _read_csv(text: str, names: Sequence[str], path: str) -> Table:
                 cells.extend((None,) * len(places))
                 lines.append(begin)
             begin = reader.line_num + 1
+            if packed is not None:
+                _check_packed(len(lines), 0, packed, _CSV_REMEDY)
     except csv.Error as error:
         raise FileFormatError(f"line {begin}: {_csv_reason(error)}") from None
+    if "'" in text:  # of texts that were written as what is no formula
+        cells = [cell if cell is None else unescaped(cell) for cell in cells]
     columns = {name: cells[place :: len(names)] for place, name in enumerate(names)}
     return Table(columns, len(lines), path, np.array(lines, dtype=np.int64), ragged)
 
@@ -127,7 +141,7 @@ def _opened(text: str, names: Sequence[str]) -> tuple[Any, list[str]]:
     for delimiter in DELIMITERS:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
-            header = next((row for row in reader if row), [])
+            header = [unescaped(name) for name in next((row for row in reader if row), [])]
         except csv.Error as error:
             raise FileFormatError(f"line {reader.line_num}: {_csv_reason(error)}") from None
         if set(names) <= set(header):
@@ -145,24 +159,74 @@ def _place(header: Sequence[str], name: str) -> int:
     return header.index(name)
 
 
-def _parquet_columns(data: bytes, names: Sequence[str]) -> dict[str, Values]:
+def _parquet_columns(data: bytes, names: Sequence[str], size: int) -> dict[str, Values]:
+    """Read by batches, and counted: a few bytes of the file can stand for any number of rows.
+
+    Texts are read as dictionaries, so that a repeated one is in memory once.
+    """
     pyarrow = _pyarrow()
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data), page_checksum_verification=True)
-        there = file.schema_arrow.names
-        for name in names:
-            if name not in there:
-                raise _no_column(name, there)
-            _place(there, name)
-        size = sum(file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups))
-        if size > LIMIT:
-            raise FileFormatError(f"{size} bytes when unpacked, and the limit is {LIMIT}; {_SPLIT}")
-        table = file.read(columns=list(names), use_threads=False)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise FileFormatError(f"damaged Parquet file ({' '.join(str(error).split())[:200]}); save it again") from None
-    return {name: _plain(table[name]) for name in names}
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        _check_claims(file, names, size)
+        file = parquet.ParquetFile(
+            pyarrow.BufferReader(data), page_checksum_verification=True, read_dictionary=list(names)
+        )
+        batches = []
+        rows, unpacked = 0, 0
+        for batch in file.iter_batches(_BATCH, columns=list(names), use_threads=False):
+            rows, unpacked = rows + batch.num_rows, unpacked + batch.nbytes
+            _check_packed(rows, unpacked, size, _PARQUET_REMEDY)
+            batches.append(batch)
+        table = pyarrow.Table.from_batches(batches, None if batches else file.schema_arrow)
+        return {name: _words(table[name]) or _plain(table[name]) for name in names}
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        unread = "not yet implemented" in reason.lower()
+        kind = "this Parquet file is stored in a way that is not read" if unread else "damaged Parquet file"
+        raise FileFormatError(f"{kind} ({reason}); save it again") from None
+
+
+def _check_claims(file: Any, names: Sequence[str], size: int) -> None:
+    """Columns of one cell in each row, and not too much of them by what the file says of itself."""
+    from pyarrow import types
+
+    schema = file.schema_arrow
+    for name in names:
+        if name not in schema.names:
+            raise _no_column(name, schema.names)
+        kind = schema.field(_place(schema.names, name)).type
+        value = kind.value_type if types.is_dictionary(kind) else getattr(kind, "storage_type", kind)
+        several = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+        if any(is_kind(value) for is_kind in several):
+            raise ArgumentError(
+                f"the column {short_repr(name)} holds {value}; it needs one number, text or date in each row"
+            )
+    groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
+    rows, unpacked = sum(group.num_rows for group in groups), sum(group.total_byte_size for group in groups)
+    _check_packed(rows, unpacked, size, _PARQUET_REMEDY)
+
+
+def _check_packed(rows: int, unpacked: int, size: int, remedy: str) -> None:
+    """An error if ``size`` bytes of a packed file stand for more than can be believed of a log."""
+    if rows > max(_ROWS, size):
+        raise FileFormatError(f"{rows} rows in {size} bytes, and the limit is {max(_ROWS, size)}; {remedy}")
+    most = min(max(_UNPACKED, _EXPANSION * size), LIMIT)
+    if unpacked > most:
+        raise FileFormatError(f"{unpacked} bytes when unpacked, of {size}, and the limit is {most}; {remedy}")
+
+
+def _words(column: Any) -> list[Any]:
+    """The texts of a column that is stored as dictionaries; none of another column."""
+    found: list[Any] = []
+    for chunk in column.chunks:
+        if not hasattr(chunk, "dictionary"):
+            return []
+        words = [*chunk.dictionary.to_pylist(), None]
+        codes = chunk.indices.fill_null(len(words) - 1)
+        found += map(words.__getitem__, codes.to_pylist())
+    return found
 
 
 def _columns_of(source: Any, names: Sequence[str]) -> dict[str, Values]:
@@ -228,10 +292,7 @@ def _plain(column: Any) -> Values:
     if isinstance(column, np.ma.MaskedArray):
         return list(column.tolist())
     if not isinstance(column, np.ndarray) and hasattr(column, "to_numpy"):
-        try:
-            column = column.to_numpy(zero_copy_only=False)  # Arrow arrays
-        except TypeError:
-            column = column.to_numpy()
+        column = _as_numpy(column)
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise ArgumentError(f"a column of the table has shape {column.shape}; it needs one value for each row")
@@ -239,6 +300,19 @@ def _plain(column: Any) -> Values:
     if isinstance(column, str | bytes) or not isinstance(column, Iterable):
         raise ArgumentError(f"a column of the table is {short_repr(column)}; it needs one value for each row")
     return list(column)
+
+
+def _as_numpy(column: Any) -> Any:
+    try:
+        try:
+            return column.to_numpy(zero_copy_only=False)  # Arrow arrays
+        except TypeError:
+            return column.to_numpy()
+    except Exception as error:  # of whatever library the column is
+        reason = " ".join(str(error).split())[:200]
+        raise ArgumentError(
+            f"a column of the table could not be read ({reason}); it needs one number, text or date in each row"
+        ) from None
 
 
 def _checked(columns: Mapping[str, Values], path: str | None) -> Table:

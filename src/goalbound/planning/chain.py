@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import Run
+from goalbound.jit.compile import Run
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import bellman, graph, iteration
 from goalbound.kernels.planner import chain as kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.compile import Effort, Run
+from goalbound.jit.compile import Effort, Run
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning.chain import DIRECT_STATES
 

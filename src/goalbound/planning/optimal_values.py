@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError, NoProperPolicy
-from goalbound.kernels.compile import Effort
+from goalbound.jit.compile import Effort
 from goalbound.kernels.elimination import new_evaluation_workspace
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner import batch

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import Run
+from goalbound.jit.compile import Run
 from goalbound.kernels.layout import Reverse, Rows
 from goalbound.kernels.planner import graph
 from goalbound.models import SSP

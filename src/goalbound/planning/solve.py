@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ModelError
-from goalbound.kernels.compile import Run
+from goalbound.jit.compile import Run
 from goalbound.kernels.planner import bellman, dijkstra, graph
 from goalbound.models import SSP
 from goalbound.models.validation import check_fraction, short_repr

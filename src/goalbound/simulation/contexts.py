@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.learners.context_map import MappedContexts
 from goalbound.models.validation import (
     ROW_TOLERANCE,
     check_array,
@@ -297,10 +296,10 @@ def _check_size(size: int, name: str) -> int:
 
 
 def _learner_statistics(learner: Any, size: int) -> tuple[Floats, Floats]:
-    if isinstance(learner, MappedContexts):  # its statistics are about what it is shown, not about these contexts
+    if hasattr(learner, "see"):  # its statistics are about what it is shown, not about these contexts
         raise ArgumentError(
-            "an adversary inspects what the learner knows of the contexts themselves, and a MappedContexts is shown "
-            "something else; take other contexts, such as Dirichlet or OneHot"
+            f"an adversary inspects what the learner knows of the contexts themselves, and a {type(learner).__name__} "
+            "is shown something else; take other contexts, such as Dirichlet or OneHot"
         )
     statistics = getattr(learner, "statistics", None)
     inverse_gram, visits = (getattr(statistics, name, None) for name in ("inverse_gram", "visits"))

@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation.statistics import checked_step
+from goalbound.jit.compile import Kernel, engine
 from goalbound.kernels import audit as kernels
 from goalbound.kernels.audit import new_regret_audit
-from goalbound.kernels.compile import Kernel, engine
 from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP

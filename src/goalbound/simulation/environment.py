@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
+from goalbound.jit.compile import engine
 from goalbound.kernels import environment as kernels
-from goalbound.kernels.compile import engine
 from goalbound.kernels.environment import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, Step, Support

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.frames import data_frame
-from goalbound.kernels.environment import EpisodeResults
+from goalbound.kernels.environment import RESULT_TYPES, EpisodeResults
 from goalbound.models.validation import readonly_copy
 from goalbound.notebook import html_lines, html_table
 from goalbound.plotting import new_axes
@@ -31,12 +31,6 @@ PER_EPISODE: dict[str, type] = {
 }
 FIT_POINTS = 100
 """Points of the fit of :meth:`History.growth_exponent`."""
-RESULT_TYPES: dict[str, type[np.generic]] = {
-    name: get_args(get_args(hint)[1])[0]
-    for name, hint in get_type_hints(EpisodeResults).items()
-    if name in EpisodeResults._fields
-}
-"""The columns that the loop fills, with the types of their entries, as :class:`EpisodeResults` declares them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.learners.card import learner_card
+from goalbound.learners.layers import unwrap
 from goalbound.learners.protocol import Learner
-from goalbound.learners.wrapper import unwrap
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.validation import (
     check_bool,

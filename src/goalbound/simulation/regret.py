@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_array

@@ -11,13 +11,13 @@ import numpy as np
 
 from goalbound.errors import ArgumentError
 from goalbound.estimation import likelihood, paper, sharp
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from goalbound.learners.base import LearnerBase
+from goalbound.learners.layers import unwrap
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import Learner
 from goalbound.learners.ridge import LocalOptimism
-from goalbound.learners.wrapper import unwrap
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.validation import short_repr
 from goalbound.planning import evaluate, solve

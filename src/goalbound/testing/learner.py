@@ -50,7 +50,7 @@ def check_learner(
     ``card``, if there is one, is a :class:`~goalbound.learners.card.LearnerCard` that agrees with what is played (see
     below); episodes reach the goal; all that is random comes from ``rng=``; several episodes may be open at once;
     ``play_episodes``, if there is one, plays what the plain loop plays, to the bit; ``save`` and ``load`` (or
-    ``restored``, of a fresh learner, which experiments use), if there are, resume exactly.
+    ``restored``, of a fresh learner), if there are, resume exactly.
 
     Of a card: what is ``proven`` names its theorem; ``delta`` is a probability and ``scale`` positive; a learner that
     ``sees`` nothing plays the same whatever the contexts are, after the same steps; the episodes of one with a known

@@ -22,9 +22,9 @@ from goalbound import (
     load_learner,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.baselines import uc_ssp
 from goalbound.cli import main
 from goalbound.errors import FileFormatError
-from goalbound.learners.tabular import uc_ssp
 from tests.support.driving import written
 
 SUPPORT = Support.full(2, 2)

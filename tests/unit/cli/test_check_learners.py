@@ -5,11 +5,11 @@ import pytest
 
 from goalbound import LRCSSP, TabularLearner
 from goalbound.adapters.covariates import CovariateLearner, FromTransformer, Hats
+from goalbound.around.context_map import ContextBlind
+from goalbound.around.discretized import Discretized
+from goalbound.baselines import Method
 from goalbound.cli import main
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
-from goalbound.learners.tabular import Method
 from goalbound.models import Support
 
 

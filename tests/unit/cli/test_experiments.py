@@ -86,7 +86,7 @@ def test_two_workers_write_the_same_bytes(done, run):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(place, run):
+def test_ctrl_c_is_one_line_that_says_how_to_go_on(place):
     words = ["-m", "goalbound", "run", "small.toml", "--workers", "1", "--set", "episodes=100000000", "--json"]
     with subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -101,10 +101,6 @@ def test_ctrl_c_is_one_line_that_says_how_to_go_on_and_the_checkpoint_is_there(p
     assert said == [
         "goalbound: stopped with 0 of 4 runs done; resume with: goalbound run small.toml --set episodes=100000000"
     ]
-    (name,) = os.listdir("out/small/partial")
-    code, out, _ = run("check", f"out/small/partial/{name}")
-    assert code == 0
-    assert "an unfinished run (" in out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

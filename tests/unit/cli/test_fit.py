@@ -9,7 +9,7 @@ import pytest
 
 from goalbound import LRCSSP, LossScale
 from goalbound.adapters.covariates import CovariateLearner
-from goalbound.learners.loss_units import InUnits
+from goalbound.around.loss_units import InUnits
 from goalbound.learners.ridge import GreedyRidge
 from tests.support.log_files import OPTIONS, write_incidents
 

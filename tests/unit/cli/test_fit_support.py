@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, Support
-from goalbound.store import Store
+from goalbound.serve.store import Store
 
 pytest.importorskip("tomli_w", reason="the registry of learners needs the extra experiments")
 

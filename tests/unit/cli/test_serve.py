@@ -1,4 +1,4 @@
-"""``goalbound serve`` and ``goalbound token``; that a service runs is tested in tests/unit/service/test_server.py."""
+"""``goalbound serve`` and ``goalbound token``; a running one: tests/unit/serve/service/test_server.py."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ import pytest
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.cli import main
-from goalbound.service.tokens import Tokens
+from goalbound.serve.service.tokens import Tokens
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import open_store
 
@@ -49,7 +49,7 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
 
 
 def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path, caplog):
-    caplog.set_level("INFO", logger="goalbound.service")
+    caplog.set_level("INFO", logger="goalbound.serve.service")
     with open_store(tmp_path / "store") as store:
         store.create("recovery", greedy())
         before = store.digest()
@@ -88,3 +88,19 @@ def test_a_password_in_a_url_is_not_said(postgres, capsys):
         error = capsys.readouterr().err
         assert "postgresql://guarded@" in error
         assert "horse" not in error
+
+
+@pytest.mark.parametrize(
+    "url", ["Postgresql:ann:horse@db/x", "host=db password=horse", "postgresql://ann:a@horse@db.invalid/x"]
+)
+def test_what_looks_like_a_url_is_refused_without_saying_its_password(url, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    log = "log.ndjson"
+    for words in (
+        ["serve", url], ["serve", url, "--learner", "a=b.npz"], ["token", url], ["store", "status", url],
+        ["store", "verify", url], ["store", "export", url, log], ["store", "import", url, log],
+        ["store", url, "status"], ["store", "compact", url, "--archive", log], ["fit", url, "--out", "a.npz"],
+    ):  # fmt: skip
+        assert main(words) == 2
+        assert "horse" not in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

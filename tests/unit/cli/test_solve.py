@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from goalbound import LinearCSSP, __version__
+from goalbound.logs import read_log
 from goalbound.models import SSP
 from goalbound.models.files import save
 from goalbound.planning import Status, solve
@@ -113,6 +114,21 @@ def test_a_policy_can_be_written_as_csv(run, tmp_path):
     assert [float(row["value"]) for row in rows] == solution.values[:-1].tolist()
     assert rows[1]["name"] == "row 1, column 2"
     assert rows[0]["action_name"] == "east"
+
+
+def test_a_name_is_no_formula_of_a_spreadsheet_and_a_log_with_it_is_read(run, tmp_path):
+    names = {"state_names": ["=cmd()"], "action_names": ["@wait"]}
+    problem = SSP.dense([[0.5]], [[[0.5, 0.5]]], **names)
+    save(problem, tmp_path / "evil.npz")
+    assert run("solve", str(tmp_path / "evil.npz"), "--policy-out", str(tmp_path / "policy.csv"))[0] == 0
+    with open(tmp_path / "policy.csv", newline="") as file:
+        row = next(csv.DictReader(file))
+    state, action = row["name"], row["action_name"]
+    assert (state, action) == ("'=cmd()", "'@wait")
+    rows = f"1,0,{state},{action},0.5,{state}\n1,1,{state},{action},0.5,goal\n"
+    (tmp_path / "log.csv").write_text(f"case,time,state,action,loss,next_state\n{rows}")
+    log = read_log(tmp_path / "log.csv", support=problem.support)
+    assert log.steps.pairs.tolist() == [0, 0]
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from math import e, log, sqrt
 import numpy as np
 import pytest
 
+from goalbound import LRCSSP, LearnerOptions
 from goalbound.errors import InputError
-from goalbound.estimation import Statistics, Widths, confidence_set, paper, printed, scaled
+from goalbound.estimation import Statistics, Widths, confidence_set, likelihood, paper, printed, scaled, sharp
 from goalbound.models import Step, Support
 
 RAGGED = Support.from_pairs([{0: [1, 3], 2: [0, 1, 2, 3]}, {1: [3]}, {0: [2, 0]}])
@@ -136,3 +137,25 @@ def test_the_inequality_of_the_check_is_what_the_theorem_needs() -> None:
             needed = sqrt(size * log(x)) / 2 + sqrt(size * ridge)
             assert needed <= (sqrt(size * log(x)) + sqrt(ridge)) * (1.0 + 1e-12)
     assert 100 < passed < 500
+
+
+def test_errors_name_every_rule_that_would_do() -> None:
+    every, wrong = ("likelihood()", "sharp()", "paper()", "printed()"), "sharp"
+
+    def named(error: pytest.ExceptionInfo[InputError]) -> tuple[str, ...]:
+        return tuple(rule for rule in every if rule in str(error.value))
+
+    with pytest.raises(InputError, match="widths is 'sharp'; give likelihood") as caught:
+        LRCSSP(ONE, 1, loss_floor=0.1, widths=wrong)
+    assert named(caught) == every
+    with pytest.raises(InputError, match="widths") as caught:
+        scaled(wrong, by=0.5)
+    assert named(caught) == every[1:]
+    with pytest.raises(InputError, match="widths") as caught:
+        confidence_set(Statistics(ONE, 1), [1.0], widths=wrong)
+    assert named(caught) == every[2:]
+    with pytest.raises(InputError, match="check_linearity") as caught:
+        LRCSSP(ONE, 1, loss_floor=0.1, widths=paper(), options=LearnerOptions(check_linearity=True))
+    assert named(caught) == every[:2]
+    for rule in (likelihood(), sharp()):
+        LRCSSP(ONE, 1, loss_floor=0.1, widths=rule, options=LearnerOptions(check_linearity=True))

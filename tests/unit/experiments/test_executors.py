@@ -27,7 +27,6 @@ def test_a_board_passes_over_what_is_torn_and_does_not_mind_a_full_disk(tmp_path
     assert progress_files.read("a") == {"done": 3}
     assert [progress_files.read(name) for name in "bcd"] == [None, None, None]
     ProgressFiles(tmp_path / "nowhere").write("a", {"done": 3})
-    ProgressFiles(tmp_path / "nowhere").request_stop()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -61,7 +60,7 @@ def test_a_worker_process_uses_one_thread(tmp_path):
 
 def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
     def elsewhere(job, **_):
-        return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, False, "0.0.1")
+        return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, "0.0.1")
 
     monkeypatch.setattr(executors, "run_job", elsewhere)
     result = sweep(small_spec(seeds=1), tmp_path, workers=1)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goalbound.csv_cells import csv_text
 from goalbound.experiments import columns
 from goalbound.experiments.frames import (
     curves_table,
@@ -15,7 +16,7 @@ from goalbound.experiments.frames import (
     summary_table,
 )
 from goalbound.experiments.summary import summarize
-from goalbound.experiments.text import csv_text, format_csv
+from goalbound.experiments.text import format_csv
 from tests.support import synthetic
 from tests.support.report_cases import made, spec
 

@@ -25,7 +25,7 @@ def test_lines_are_one_per_run_that_ends():
     given(Lines(stream))
 
     assert stream.getvalue().splitlines() == [
-        "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of earlier code, are left "
+        "3 runs: 1 reused, 2 are new; --fresh runs all again; 1 records of other specs, or of other versions, are left "
         "alone; workers: 2",
         "[1/2] one [red]: expected regret 5, 2.0 s (50 episodes/s)",
         "[2/2] two: failed: RuntimeError: no",
@@ -98,22 +98,6 @@ def moved(throughput, name, done):
     throughput.update(Event("progress", name, data={"done": done, "episodes": 0, "expected_regret": 0.0}))
 
 
-def test_what_a_checkpoint_brought_is_progress_but_not_speed():
-    clock = Clock()
-    throughput = ThroughputEstimator(clock)
-    throughput.update(Event("sweep", data={"todo": 1, "episodes": 1000}))
-    throughput.update(Event("started", "a", data={"episodes": 1000, "restored": True}))
-    moved(throughput, "a", 900)
-    assert (throughput.done, throughput.speed, throughput.seconds_left) == (900, 0.0, None)
-
-    clock.now += 10.0
-    moved(throughput, "a", 950)
-
-    assert throughput.speed == 5.0  # 50 in 10 s
-    assert throughput.seconds_left == 10.0  # the last 50
-    assert str(throughput) == "0 of 1 runs, 95%, 5 episodes/s, about 10 s left"
-
-
 def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
     # 12 runs of 100,000 episodes at 5,000 a second: 240 s. The first part of a run is 266 episodes, and the compiler
     # takes 17 s of it; by episodes over time since the start this was 12 * 100,000 / (266 / 17) = 76,692 s, 21 hours.
@@ -121,7 +105,7 @@ def test_the_compiler_is_not_taken_for_the_speed_of_a_sweep():
     throughput, given = ThroughputEstimator(clock), []
     throughput.update(Event("sweep", data={"todo": 12, "episodes": 1_200_000}))
     for run in map(str, range(12)):
-        throughput.update(Event("started", run, data={"episodes": 100_000, "restored": False}))
+        throughput.update(Event("started", run, data={"episodes": 100_000}))
         clock.now += 17.0 if run == "0" else 0.05
         for done in range(266, 100_000, 2500):
             moved(throughput, run, done)
@@ -138,7 +122,7 @@ def test_how_long_is_left_is_not_said_by_little():
     clock = Clock()
     throughput = ThroughputEstimator(clock)
     throughput.update(Event("sweep", data={"todo": 1, "episodes": 100_000}))
-    throughput.update(Event("started", "a", data={"episodes": 100_000, "restored": False}))
+    throughput.update(Event("started", "a", data={"episodes": 100_000}))
     moved(throughput, "a", 10)
     clock.now += 4.0
     moved(throughput, "a", 9_010)
@@ -148,7 +132,7 @@ def test_how_long_is_left_is_not_said_by_little():
     assert throughput.seconds_left == pytest.approx((100_000 - 9_010) / (9_000 / 8.0))
     slow = ThroughputEstimator(clock)
     slow.update(Event("sweep", data={"todo": 1, "episodes": 100_000}))
-    slow.update(Event("started", "a", data={"episodes": 100_000, "restored": False}))
+    slow.update(Event("started", "a", data={"episodes": 100_000}))
     moved(slow, "a", 10)
     clock.now += 60.0
     moved(slow, "a", 2_010)
@@ -164,7 +148,7 @@ def test_a_slow_run_on_its_way_is_waited_for():
     throughput = ThroughputEstimator(clock)
     throughput.update(Event("sweep", data={"todo": 3, "episodes": 3000}))
     for name in "abc":
-        throughput.update(Event("started", name, data={"episodes": 1000, "restored": False}))
+        throughput.update(Event("started", name, data={"episodes": 1000}))
         moved(throughput, name, 100)
     clock.now += 9.0
     for name in "ab":
@@ -178,7 +162,7 @@ def test_a_run_that_has_said_nothing_yet_has_no_speed():
     clock = Clock()
     throughput = ThroughputEstimator(clock)
     throughput.update(Event("sweep", data={"todo": 1, "episodes": 100}))
-    throughput.update(Event("started", "a", data={"episodes": 100, "restored": False}))
+    throughput.update(Event("started", "a", data={"episodes": 100}))
     clock.now += 100.0
     assert (throughput.speed, throughput.seconds_left, str(throughput)) == (0.0, None, "0 of 1 runs, 0%")
 
@@ -204,7 +188,7 @@ def test_a_sweep_tells_its_story_in_order(workers, tmp_path):
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     bad, good = (run.id for run in spec.runs())
     assert lines[0] == {"event": "sweep", "runs": 2, "todo": 2, "episodes": 40, "workers": workers, "others": 0,
-                        "folder": str(tmp_path)}  # fmt: skip
+                        "unversioned": [f"{HERE}:raising"], "folder": str(tmp_path)}  # fmt: skip
     assert [line["event"] for line in lines if line.get("id") == bad] == ["started", "failed"]
     good_story = [line["event"] for line in lines if line.get("id") == good]
     assert (good_story[0], good_story[-1]) == ("started", "finished")

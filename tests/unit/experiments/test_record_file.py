@@ -295,6 +295,14 @@ def test_a_dictionary_of_more_than_the_label_is_refused_before_it_is_unpacked(tm
             read(BYTES.replace(honest, lie, 1), tmp_path)
 
 
+def test_a_group_that_claims_more_rows_is_refused_before_memory_is_taken(tmp_path: Path) -> None:
+    size = int.from_bytes(BYTES[-8:-4], "little")
+    at = BYTES.rindex(b"\x16\x50")  # the group's own 40 rows: twice that is 0x50
+    lie = BYTES[:at] + b"\x16\x80\x80\x80\x80\x40" + BYTES[at + 2 : -8]  # 2**33
+    with pytest.raises(FileFormatError, match="there are 8589934592 rows; 40 episodes have 40"):
+        read(lie + (size + 4).to_bytes(4, "little") + b"PAR1", tmp_path)
+
+
 @pytest.mark.parametrize(("name", "value"), [("learner", "lerner aa"), ("run", "0" * 16), ("seed", 4)])
 def test_rows_that_name_another_run_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     data = forged(HEADER, {**RECORD.table, **about(40, **{name: value})})

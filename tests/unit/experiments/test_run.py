@@ -1,13 +1,9 @@
-"""A run depends on its spec, and on nothing else: not on how it is cut, stopped, killed or watched."""
+"""A run depends on its spec, and on nothing else: not on how it is cut, stopped or watched."""
 
 from __future__ import annotations
 
-import json
 import signal
-import subprocess
-import sys
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +16,9 @@ from goalbound.experiments.record_file import read_record, record_bytes, write_r
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.lr_cssp import LRCSSP
 from tests.support import third_party_learner as third_party
-from tests.support.small_runs import EPISODES, HERE, NARROW, RUNS, SMALL, Breaking, run, spec_of
+from tests.support.small_runs import EPISODES, HERE, NARROW, RUNS, SMALL, Listening, run, spec_of
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("size", [1, 13])
@@ -37,123 +31,37 @@ def test_how_a_run_is_cut_is_not_seen(
     assert record_bytes(run(RUNS[name])) == whole[name]
 
 
-@pytest.mark.parametrize(("name", "at"), [("lr-cssp", 1), ("lr-cssp", 28), *((name, 14) for name in RUNS)])
-def test_a_stop_is_not_seen_in_the_record(name: str, at: int, whole: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "partial" / "run.npz"
-    first = Breaking(at)
-    with pytest.raises(KeyboardInterrupt):
-        run(RUNS[name], progress=first, checkpoint=path)
-    rest = Breaking(EPISODES + 1)
-    assert record_bytes(run(RUNS[name], progress=rest, checkpoint=path)) == whole[name]
-    assert rest.calls[0][0] == first.calls[-1][0] + min(7, EPISODES - first.calls[-1][0])  # it did go on
-    assert path.exists()  # its owner removes it
-
-
 def test_progress_that_cannot_be_called_is_an_error_that_says_so() -> None:
     with pytest.raises(InputError, match="progress is 'x'; it is a function of"):
         run(RUNS["lr-cssp"], progress="x")  # type: ignore[arg-type]
 
 
-def test_a_stop_after_every_part_is_not_seen_either(whole: dict[str, bytes], tmp_path: Path) -> None:
-    path, stops = tmp_path / "run.npz", 0
-    while True:
-        try:
-            record = run(RUNS["lr-cssp"], progress=Breaking(1), checkpoint=path)
-        except KeyboardInterrupt:
-            stops += 1
-            continue
-        break
-    assert stops == 5  # 30 episodes in parts of 7
-    assert record_bytes(record) == whole["lr-cssp"]
-
-
-def test_any_error_of_the_listener_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    with pytest.raises(SystemExit):
-        run(RUNS["lr-cssp"], progress=Breaking(14, SystemExit), checkpoint=path)
-    rest = Breaking(EPISODES + 1)
-    run(RUNS["lr-cssp"], progress=rest, checkpoint=path)
-    assert rest.calls[0][0] == 21
-
-
-KILLED = """
-import json, os, signal, sys
-from pathlib import Path
-from goalbound.experiments import checkpoint as checkpoints
-from goalbound.experiments import run as running
-from goalbound.experiments.run_spec import RunSpec
-
-running.CHUNK = running.FIRST_PART = 7
-
-def progress(done, episodes, regret):
-    if done >= 21:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-running.run(RunSpec.from_json(json.loads(sys.argv[1])), progress=progress, checkpoint=Path(sys.argv[2]),
-            checkpoint_every=float(sys.argv[3]))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL on Windows")
-@pytest.mark.parametrize(("every", "lost"), [(0.0, 0), (1000.0, 21)])
-def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint(
-    every: float, lost: int, whole: dict[str, bytes], tmp_path: Path
-) -> None:
-    path = tmp_path / "run.npz"
-    arguments = [json.dumps(RUNS["lr-cssp"].as_json()), str(path), str(every)]
-    ended = subprocess.run([sys.executable, "-c", KILLED, *arguments], cwd=ROOT, check=False, capture_output=True)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert path.exists() == (lost == 0)
-    rest = Breaking(EPISODES + 1)
-    assert record_bytes(run(RUNS["lr-cssp"], progress=rest, checkpoint=path)) == whole["lr-cssp"]
-    assert rest.calls[0][0] == 21 - lost + 7
-
-
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_waits_for_the_episodes_that_are_being_played(whole: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    seen: list[int] = []
-
+def test_ctrl_c_ends_a_run_without_a_record_and_it_begins_again(whole: dict[str, bytes]) -> None:
     def pressed(done: int, episodes: int, regret: float) -> None:
-        seen.append(done)
-        if done == 14:
-            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 
-    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        run(RUNS["lr-cssp"], progress=pressed, checkpoint=path)
-    assert seen == [7, 14]
-    assert signal.getsignal(signal.SIGINT) is before
-    rest = Breaking(EPISODES + 1)
-    assert record_bytes(run(RUNS["lr-cssp"], progress=rest, checkpoint=path)) == whole["lr-cssp"]
-    assert rest.calls[0][0] == 28  # the part that was being played then, 15 to 21, was kept
+        run(RUNS["lr-cssp"], progress=pressed)
+    assert record_bytes(run(RUNS["lr-cssp"])) == whole["lr-cssp"]
 
 
-def test_what_is_broken_off_inside_an_episode_is_not_kept(whole: dict[str, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    with pytest.raises(KeyboardInterrupt):
-        run(RUNS["lr-cssp"], progress=Breaking(14), checkpoint=path)
-    kept = path.read_bytes()
-
+def test_what_is_broken_off_inside_an_episode_is_no_record() -> None:
     whole_part = LRCSSP.play_episodes
 
     def broken_off(learner: LRCSSP, *arguments: Any, **others: Any) -> None:
         whole_part(learner, *arguments, **others)
-        raise KeyboardInterrupt  # as a second Ctrl-C does
+        raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LRCSSP, "play_episodes", broken_off)
         with pytest.raises(KeyboardInterrupt):
-            run(RUNS["lr-cssp"], checkpoint=path, checkpoint_every=0.0)
-    assert path.read_bytes() == kept
-    assert record_bytes(run(RUNS["lr-cssp"], checkpoint=path)) == whole["lr-cssp"]
+            run(RUNS["lr-cssp"])
 
 
-def test_a_run_in_a_thread_leaves_signals_alone(whole: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_run_in_a_thread_is_the_same(whole: dict[str, bytes]) -> None:
     found: list[bytes] = []
-    work = threading.Thread(
-        target=lambda: found.append(record_bytes(run(RUNS["lr-cssp"], checkpoint=tmp_path / "run.npz")))
-    )
+    work = threading.Thread(target=lambda: found.append(record_bytes(run(RUNS["lr-cssp"]))))
     work.start()
     work.join()
     assert found == [whole["lr-cssp"]]
@@ -201,13 +109,8 @@ def test_errors_of_settings_name_the_group(spec: Any, said: str) -> None:
         run(spec())
 
 
-def test_a_negative_time_between_checkpoints_is_refused() -> None:
-    with pytest.raises(InputError, match="checkpoint_every"):
-        run(RUNS["lr-cssp"], checkpoint_every=-1.0)
-
-
 def test_progress_is_reported_the_episodes_and_the_expected_regret_which_is_never_negative() -> None:
-    heard = Breaking(EPISODES + 1)
+    heard = Listening()
     record = run(RUNS["lr-cssp"], progress=heard)
     assert [call[0] for call in heard.calls] == [7, 14, 21, 28, 30]
     for done, episodes, regret in heard.calls:
@@ -216,12 +119,8 @@ def test_progress_is_reported_the_episodes_and_the_expected_regret_which_is_neve
         assert regret >= 0.0  # the realised one is below 0 where luck helps
 
 
-def test_nothing_is_written_after_the_last_episode(tmp_path: Path) -> None:
-    path = tmp_path / "run.npz"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        record = run(spec_of(episodes=5), checkpoint=path, checkpoint_every=0.0)
-    assert not path.exists()
+def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
+    record = run(spec_of(episodes=5))
     write_record(tmp_path / "run.parquet", record)
     assert record_bytes(read_record(tmp_path / "run.parquet")) == record_bytes(record)
 
@@ -230,6 +129,6 @@ def test_there_is_progress_after_the_first_episode_and_parts_grow(monkeypatch: p
     monkeypatch.setattr(running, "CHUNK", 8)
     monkeypatch.setattr(running, "FIRST_PART", 1)
     monkeypatch.setattr(running, "SHORT_SECONDS", 1000.0)
-    heard = Breaking(EPISODES + 1)
+    heard = Listening()
     run(RUNS["lr-cssp"], progress=heard)
     assert [call[0] for call in heard.calls] == [1, 3, 7, 15, 23, 30]

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.estimation import paper, scaled, sharp
+from goalbound.jit.records import named_arrays
 from goalbound.kernels import algorithm as kernels
 from goalbound.kernels.pending import UNIT
-from goalbound.kernels.records import named_arrays
 from goalbound.kernels.state import CHANGE_LOG_SIZE
 from goalbound.learners.exploration import greedy, rmax, sampled
 from goalbound.learners.prior import PriorKnowledge
@@ -423,19 +423,6 @@ def test_a_visit_without_its_outcome_counts_as_one_that_may_have_been_anything()
     assert case.learner.regression.visits[0] == 1
     assert case.learner.pending.norms[0] == case.learner.pending.visits[0] == 0
     assert case.learner.loss_radius[0] == pytest.approx(grown, rel=1e-14)
-
-
-def test_a_visit_that_is_taken_back_leaves_no_trace_but_in_bounds() -> None:
-    case = arguments()
-    plan(case)
-    observe(case, 0, 1)
-    case.begin([0.5, 0.5])
-    before = all_arrays(case, without=("revision", "change_log", "changes", "log_det"))
-    kernels.keep_pending.python(case.constants, case.learner, case.episode, case.scratch, 0)
-    kernels.withdraw_visit.python(case.constants, case.learner, case.episode, case.scratch, 0)
-    for name, array in all_arrays(case, without=("revision", "change_log", "changes", "log_det")).items():
-        np.testing.assert_allclose(array, before[name], rtol=1e-13, atol=1e-15, err_msg=name)
-    assert case.learner.log_det[0] > math.log(1.625)  # an upper bound, which stays
 
 
 def test_a_learner_plays_any_pair_as_often_as_its_episode_asks() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from goalbound.estimation import paper, sharp
+from goalbound.jit.compile import Kernel
 from goalbound.kernels import algorithm, all_pairs, confidence, value_iteration
-from goalbound.kernels.compile import Kernel
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step, Support
 from tests.support.ridge_kernels import Arguments, arguments_of

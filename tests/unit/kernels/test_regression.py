@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel
+from goalbound.jit.compile import kernel
 from goalbound.kernels.regression import (
     EPS,
     RENEW_EVERY,

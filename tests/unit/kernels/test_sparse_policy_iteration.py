@@ -8,8 +8,8 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from goalbound import GreedyRidge, PosteriorSampling
+from goalbound.jit.compile import python
 from goalbound.kernels import sparse_policy_iteration as kernels
-from goalbound.kernels.compile import python
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
 from goalbound.kernels.value_iteration import UncertaintySet, value_iteration

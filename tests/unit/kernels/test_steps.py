@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from goalbound import widths
+from goalbound.jit.records import named_arrays
 from goalbound.kernels.algorithm import update_regression
 from goalbound.kernels.confidence import pair_set
 from goalbound.kernels.forecasts import make_forecasts
-from goalbound.kernels.records import named_arrays
 from goalbound.kernels.steps import StepArrays, learn_steps
 from tests.support.driving import MODES, learner_of, small_problem
 

@@ -19,7 +19,7 @@ from goalbound import (
     Support,
 )
 from goalbound.errors import InputError, ProjectionFailed
-from goalbound.kernels.compile import compiled_ahead
+from goalbound.jit.compile import compiled_ahead
 from goalbound.learners.advance import ENDED, IMPOSSIBLE, Advance
 from tests.support.driving import written
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound import (
+    LRCSSP,
     Apprentice,
     ContextBlind,
     Discretized,
@@ -18,10 +19,10 @@ from goalbound import (
     PosteriorSampling,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import ArgumentError
 from goalbound.learners.anew import made_anew
-from goalbound.learners.tabular.factories import bernstein_ssp
-from goalbound.learners.wrapper import unwrap
+from goalbound.learners.layers import unwrap
 from goalbound.logs import LogColumns, read_log
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
@@ -56,7 +57,7 @@ def blind(rng: Any = None) -> GreedyRidge:
 LEARNERS = {
     "greedy": greedy,
     "drawing": lambda: PosteriorSampling(BEFORE.support, 2, loss_floor=0.1, rng=np.random.default_rng(1)),
-    "apprentice": lambda: Apprentice(greedy(), RUNBOOK, by="estimate"),
+    "apprentice": lambda: Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK),
     "guarded": lambda: Guarded(greedy(), RUNBOOK, after_steps=3),
     "monitored": lambda: Monitored(greedy(), run_length=500, window=20),
     "in units": lambda: InUnits(Monitored(greedy()), MIN),

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.baselines import Method, TabularLearner, TabularOptions
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.kernels.audit import new_regret_audit
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
-from goalbound.learners.tabular import Method, TabularLearner, TabularOptions
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.simulation import ModelEnvironment
 from goalbound.simulation.history import EpisodeBuffer

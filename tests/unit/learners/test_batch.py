@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.kernels.compile import Effort, Kernel
+from goalbound.jit.compile import Effort, Kernel
 from goalbound.kernels.episode_loop import play_fixed
 from goalbound.learners.batch import Batch, play_batch, rows_of
 from goalbound.models import LinearCSSP

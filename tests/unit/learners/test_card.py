@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, ContextBlind
+from goalbound.around.context_map import MappedContexts
+from goalbound.around.discretized import Discretized
+from goalbound.baselines import Method, TabularLearner
 from goalbound.errors import InputError
 from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
 from goalbound.estimation.widths import IntervalPieces
 from goalbound.learners import ridge
 from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
-from goalbound.learners.context_map import MappedContexts
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.tabular import Method, TabularLearner
 from goalbound.models import LinearCSSP, Support
 
 SUPPORT = Support.full(2, 2)

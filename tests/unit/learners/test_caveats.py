@@ -12,13 +12,13 @@ import pytest
 
 from goalbound import LRCSSP, Discretized, GreedyRidge, LossScale, Step, Support, TabularLearner, load_learner, widths
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.context_map import ContextBlind
+from goalbound.around.loss_units import InUnits
+from goalbound.baselines import Method
 from goalbound.errors import ArgumentError, FileFormatError, InputError
-from goalbound.learners.apprentice import Apprentice
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.caveats import MOST, checked_caveats, united_caveats
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.loss_units import InUnits
-from goalbound.learners.tabular import Method
 from goalbound.logs import LogColumns, evaluate_policy, read_log
 from goalbound.models.files.array_file import peek_header
 

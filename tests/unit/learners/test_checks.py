@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, KwikRmax, PosteriorSampling, PriorKnowledge, Support
+from goalbound.baselines import Method, TabularLearner
 from goalbound.errors import InputError
 from goalbound.estimation import paper, sharp
-from goalbound.learners.tabular import Method, TabularLearner
 
 TRAP = Support.from_pairs([{0: [1, 3]}, {0: [1, 2]}, {0: [1, 2], 1: [2]}], state_names=["well", "sick", "worse"])
 """from "sick" and "worse" nothing leads to the goal, which "well" may reach"""

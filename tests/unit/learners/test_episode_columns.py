@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from goalbound import GreedyRidge
+from goalbound.around.wrapper import bytes_of
 from goalbound.errors import FileFormatError
-from goalbound.kernels.records import named_arrays
+from goalbound.jit.records import named_arrays
 from goalbound.learners.episode_columns import columns_in, columns_of, packed_episodes, states_of, template_arrays
+from goalbound.learners.layers import unwrap
 from goalbound.learners.parking import SHARED, numbers_of, packed
-from goalbound.learners.wrapper import bytes_of, unwrap
 from tests.support.driving import reloaded
 from tests.support.episode_kinds import KINDS
 from tests.support.incidents_at_work import BEFORE, contexts

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound import (
+    LRCSSP,
     Apprentice,
     ContextBlind,
     Discretized,
@@ -20,8 +21,8 @@ from goalbound import (
     PosteriorSampling,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import LearnerError
-from goalbound.learners.tabular.factories import bernstein_ssp
 from tests.support.apprenticeship import BUSY, CALM, lr_cssp, taught
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 
@@ -32,19 +33,23 @@ def blind(rng: Any = None) -> GreedyRidge:
     return GreedyRidge(BEFORE.support, 1, loss_floor=0.1)
 
 
-def with_log(learner: Any) -> Any:
-    learner.learn_log(people(BEFORE, 40))
+def with_log(learner: Any, cases: int = 40) -> Any:
+    learner.learn_log(people(BEFORE, cases))
     return learner
+
+
+def apprentice(margin: float) -> Apprentice:
+    return with_log(Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK, margin=margin), cases=100)
 
 
 def by_runbook() -> Apprentice:
     """The learner inside has learned to restart, and the runbook pages."""
-    return with_log(Apprentice(greedy(), RUNBOOK, by="estimate", margin=-5.0))
+    return apprentice(margin=-5.0)
 
 
 WRAPPED = {
     "apprentice by its runbook": by_runbook,
-    "apprentice by the learner": lambda: with_log(Apprentice(greedy(), RUNBOOK, by="estimate")),
+    "apprentice by the learner": lambda: apprentice(margin=50.0),
     "guarded": lambda: with_log(Guarded(greedy(), RUNBOOK, after_steps=1)),
     "guarded from the beginning": lambda: with_log(Guarded(greedy(), RUNBOOK, after_steps=0)),
     "guarded by loss": lambda: with_log(Guarded(greedy(), RUNBOOK, after_loss=0.05)),
@@ -79,7 +84,7 @@ def test_what_is_explained_is_what_is_proposed(name):
 
 def test_an_apprentice_says_who_leads_and_why():
     found = by_runbook().explain(CALM, "down")
-    assert found.reason == "page, as the runbook says: no other policy is better in estimate."
+    assert found.reason == "page, as the runbook says: no other policy is sure to be no worse."
     assert "not of the runbook" in found.notes[-1]
     found = taught(0).explain(BUSY, "down")
     assert found.reason == "restart, as the runbook says: no other policy is sure to be no worse."

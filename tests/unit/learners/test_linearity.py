@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Adversary, Dirichlet, ModelEnvironment, PriorKnowledge, Support, play
+from goalbound.around.context_map import MappedContexts
 from goalbound.errors import InputError, NotLinearWarning, WrongPriorWarning
 from goalbound.estimation import paper, sharp
 from goalbound.learners import constants
-from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.linearity import Cause, ModelViolation
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step

@@ -10,7 +10,6 @@ import pytest
 
 from goalbound import widths
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.kernels.state import LearnerState
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import GreedyRidge
@@ -104,16 +103,3 @@ def test_sets_without_proof_ask_for_nothing() -> None:
     one.merge(second)
     one.merge(third)
     np.testing.assert_allclose(variances_of(one), expected, atol=1e-12)
-
-
-def test_the_groups_of_tied_pairs_count_with_a_quarter_too() -> None:
-    prior = PriorKnowledge.nothing(Support.full(2, 2), 1).with_tied_rows([[(0, 0), (1, 0)]])
-    learners = [LRCSSP(Support.full(2, 2), 1, loss_floor=0.1, prior=prior) for _ in range(2)]
-    for learner in learners:
-        for k in range(30):
-            learner.learn([1.0], Step(k % 2, 0, 0.5, 2 if k % 3 else 0))
-    learners[0].merge(learners[1])
-    state = learners[0]._state.ties
-    assert isinstance(state, LearnerState)
-    visits = np.repeat(state.regression.visits, np.diff(learners[0]._constants.ties.groups.next_start))
-    np.testing.assert_allclose(state.variance[:, 0], visits / 4)

@@ -9,8 +9,9 @@ from goalbound import (
     GreedyRidge,
     ModelEnvironment,
 )
+from goalbound.around.wrapper import bytes_of
 from goalbound.errors import LearnerError
-from goalbound.learners.wrapper import bytes_of, unwrap
+from goalbound.learners.layers import unwrap
 from tests.support.episode_kinds import KINDS, SUPPORT
 from tests.support.incidents_at_work import BEFORE, contexts
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, Plan, Support
+from goalbound.baselines import bernstein_ssp
 from goalbound.errors import LearnerError
-from goalbound.learners.tabular import bernstein_ssp
 
 SUPPORT = Support.full(2, 2)
 

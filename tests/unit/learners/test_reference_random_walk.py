@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.around.context_map import ContextBlind
+from goalbound.around.discretized import Discretized
 from goalbound.errors import InputError
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.simulation import Cyclic, Dirichlet, ModelEnvironment, bernoulli, play

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-
-from goalbound import LRCSSP, GreedyRidge, PriorKnowledge, Step, Support, widths
-from goalbound.errors import ArgumentError
+from goalbound import LRCSSP, GreedyRidge, Step, Support, widths
 from tests.support.driving import written
 
 SUPPORT = Support.full(2, 2)
@@ -40,13 +36,3 @@ def test_who_makes_no_sets_counts_no_visit_before_its_outcome() -> None:
     learner.begin([0.5, 0.5], id="awaited").act(0)
     learner.learn_log(LOG)
     assert learner.statistics.visits.sum() == len(LOG)
-
-
-def test_a_loss_that_contradicts_those_before_is_not_recorded() -> None:
-    prior = PriorKnowledge.nothing(SUPPORT, 2).with_noise_free_losses()
-    learner = LRCSSP(SUPPORT, 2, loss_floor=0.1, widths=widths.sharp(), prior=prior)
-    learner.learn([1.0, 0.0], Step(0, 0, 0.5, 1))
-    before = np.array(learner.statistics.visits)
-    with pytest.raises(ArgumentError, match="free of noise"):
-        learner.learn([1.0, 0.0], Step(0, 0, 0.75, 1))
-    np.testing.assert_array_equal(learner.statistics.visits, before)

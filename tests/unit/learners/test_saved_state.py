@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound import PriorKnowledge
 from goalbound.errors import FileFormatError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step, Support
@@ -16,6 +17,7 @@ from tests.support.checkpoints import Arrays, Damage, Header, in_array, in_heade
 from tests.support.driving import MODES, NO_WAITING, Clinic, learner_of, small_problem, written
 
 PROBLEM = small_problem()
+SUPPORT = Support.full(2, 2)
 
 
 @pytest.fixture(scope="module")
@@ -260,3 +262,37 @@ def test_no_index_of_likelihood_ratio_sets_leads_out_of_their_arrays(tmp_path: P
     write_array_file(tmp_path / "damaged", header, arrays)
     with pytest.raises(FileFormatError, match=message):
         LRCSSP.load(tmp_path / "damaged")
+
+
+def of_version_15(**declared: Any) -> tuple[Header, Arrays]:
+    """A file as version 1.0.0 wrote it: with arrays of ties and of losses without noise, declared or not."""
+    header, arrays = parts(written(LRCSSP(SUPPORT, 2, loss_floor=0.1, prior=PriorKnowledge.nothing(SUPPORT, 2))))
+    none = np.full(SUPPORT.pairs, -1)
+    arrays |= {
+        "prior.noise_free": np.zeros(SUPPORT.pairs, dtype=np.bool_), "prior.tied_losses": none,
+        "prior.tied_rows": none, "prior.tied_places": none[:0], "state.noise_free.count": none[:0],
+        "state.noise_free.rows": np.zeros((0, 2, 2)), "state.noise_free.contradiction.found": none[:1] + 1,
+    }  # fmt: skip
+    return header | {"version": 15}, arrays | declared
+
+
+def test_a_file_of_version_15_without_ties_is_read(tmp_path: Path) -> None:
+    write_array_file(tmp_path / "learner", *of_version_15())
+    learner = LRCSSP.load(tmp_path / "learner")
+    assert learner.prior == PriorKnowledge.nothing(SUPPORT, 2)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"prior.noise_free": np.array([False, True, False, False])},
+        {"prior.tied_losses": np.array([0, -1, 0, -1]), "state.ties.log_det": np.zeros(1)},
+        {"prior.tied_rows": np.array([0, 0, -1, -1]), "episodes.ties.context": np.zeros((1, 2))},
+    ],
+)
+def test_a_file_of_version_15_with_ties_or_losses_without_noise_is_refused(
+    declared: dict[str, Any], tmp_path: Path
+) -> None:
+    write_array_file(tmp_path / "learner", *of_version_15(**declared))
+    with pytest.raises(FileFormatError, match=r"told of tied pairs or of losses without noise.*learn its log again"):
+        LRCSSP.load(tmp_path / "learner")

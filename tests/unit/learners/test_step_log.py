@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from goalbound import ContextBlind, Discretized, MappedContexts, widths
+from goalbound.baselines import bernstein_ssp
 from goalbound.errors import ArgumentError, InputError, ModelError, ProjectionFailed
 from goalbound.learners import step_log
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import GreedyRidge
-from goalbound.learners.tabular import bernstein_ssp
 from goalbound.models import LinearCSSP, Step, Support
 from tests.support.behaviour import at_random, log_of
 from tests.support.driving import learner_of, small_problem, written

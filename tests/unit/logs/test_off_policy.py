@@ -11,11 +11,11 @@ import pytest
 
 from goalbound import LRCSSP, GreedyRidge, LearnerOptions, LossScale, Support, widths
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.around.apprentice import Apprentice
+from goalbound.around.context_map import MappedContexts
+from goalbound.around.loss_units import InUnits
+from goalbound.baselines import eb_ssp
 from goalbound.errors import ArgumentError, GoalboundError, ModelError
-from goalbound.learners.apprentice import Apprentice
-from goalbound.learners.context_map import MappedContexts
-from goalbound.learners.loss_units import InUnits
-from goalbound.learners.tabular import eb_ssp
 from goalbound.logs import Log, LogColumns, evaluate_policy, read_log
 from goalbound.problems import incident_recovery
 from tests.support.behaviour_logs import behaviour_rows, read_behaviour, true_mean, two_states

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError
-from goalbound.kernels import compile as compilation
+from goalbound.jit import compile as compilation
 from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
 from goalbound.planning import Status, evaluate, policy_bounds, robust_values
 from tests.reference.optimism import inner_minimum, stochastic_minimum

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goalbound import Solution, solve
-from goalbound.kernels import compile as compilation
+from goalbound.jit import compile as compilation
 from tests.support.large_problems import grid, mostly_zero, random_exits, uniform
 
 ROOT = Path(__file__).parents[3]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from goalbound.around.context_map import MappedContexts
 from goalbound.errors import InputError
-from goalbound.learners.context_map import MappedContexts
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Support
 from goalbound.simulation.contexts import Adversary, ContextSource, Cyclic, Dirichlet, Drifting, FromArray, OneHot

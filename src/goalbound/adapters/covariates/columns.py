@@ -29,7 +29,7 @@ def checked_columns(columns: Iterable[Any], count: int) -> tuple[Column, ...]:
     flat = [one for column in found for one in (column if isinstance(column, tuple) else (column,))]
     by_name = all(isinstance(one, str) for one in flat)
     by_place = all(isinstance(one, int | np.integer) and not isinstance(one, bool) and one >= 0 for one in flat)
-    if not (flat and (by_name or by_place)) or any(column == () for column in found):
+    if not (flat and (by_name or by_place)) or any(isinstance(one, tuple) and not one for one in found):
         raise ArgumentError(f"columns is {short_repr(found)}; it needs names only, or places in a row (0, 1, ...) only")
     if by_name:
         return found
@@ -51,7 +51,14 @@ def column_of(table: Any, column: Column) -> Any:
         return _lookup(table, column, "the table")
     if isinstance(column, int) and isinstance(table, np.ndarray) and table.ndim == 2 and column < table.shape[1]:
         return table[:, column]
+    check_rows(table)
     return [_lookup(row, column, f"row {place}") for place, row in enumerate(table)]
+
+
+def check_rows(table: Any) -> None:
+    """An error unless this has rows, one after the other."""
+    if not np.iterable(table):
+        raise ArgumentError(f"the table is {short_repr(table)}; give a list of rows or records, or whole columns")
 
 
 def column_keys(table: Any) -> list[Any] | None:
@@ -215,7 +222,7 @@ def _number(value: Any, row: int) -> float:
         return np.nan
     if isinstance(value, Mapping):
         raise ArgumentError(_record_instead(value, row))
-    if not isinstance(value, str | bytes):
+    if not isinstance(value, str | bytes | complex | np.complexfloating):
         try:
             return float(value)
         except (TypeError, ValueError, OverflowError):

@@ -16,6 +16,7 @@ from goalbound.adapters.covariates.covariate_map import (
     Floats,
     MapResult,
     Rejection,
+    check_map,
     checked_size,
     map_row,
     map_rows,
@@ -26,7 +27,6 @@ from goalbound.models.validation import (
     check_list,
     readonly_copy,
     restore_readonly,
-    short_repr,
 )
 
 
@@ -153,10 +153,7 @@ def _checked_maps(maps: Sequence[CovariateMap]) -> tuple[CovariateMap, ...]:
     if not found:
         raise ArgumentError("maps is empty; it needs at least one map")
     for place, one in enumerate(found):
-        if not callable(getattr(one, "apply", None)) or isinstance(one, type):
-            raise ArgumentError(
-                f"maps[{place}] is {short_repr(one)}; it needs a map of covariates, such as Hats([20, 80])"
-            )
+        check_map(one, f"maps[{place}]")
     return found
 
 

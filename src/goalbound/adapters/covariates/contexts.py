@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.columns import column_keys, listed
-from goalbound.adapters.covariates.covariate_map import CovariateMap, Floats, check_map
+from goalbound.adapters.covariates.columns import check_rows, column_keys, listed
+from goalbound.adapters.covariates.covariate_map import CovariateMap, Floats, check_map, checked_size
 from goalbound.adapters.covariates.univariate import Hats
 from goalbound.errors import ArgumentError
-from goalbound.models.validation import set_readonly
+from goalbound.models.validation import check_int, set_readonly
 
 Draw = Callable[[np.random.Generator, int, int], Any]
 """The raw covariates of episodes ``first .. first + count - 1``: ``draw(rng, first, count)``."""
@@ -28,7 +28,6 @@ class CovariateContexts:
         map: the map.
         draw_rows: ``draw_rows(rng, first, count)`` gives a table of ``count`` rows, the same ones however the
             episodes are cut into chunks; :func:`rows_in_order` and :func:`rows_at_random` make one from data.
-        stateless: whether ``draw_rows`` has no state of its own, so that a run can be checkpointed and resumed.
 
     >>> from goalbound.adapters.covariates import Hats
     >>> contexts = CovariateContexts(Hats([0, 1, 2]), lambda rng, first, count: 2 * rng.random(count))
@@ -39,9 +38,9 @@ class CovariateContexts:
 
     map: CovariateMap
     draw_rows: Draw
-    stateless: bool = False
 
     def __post_init__(self) -> None:
+        check_map(self.map)
         if not callable(self.draw_rows):
             raise ArgumentError(
                 f"draw_rows is a {type(self.draw_rows).__name__}; it needs a function of (rng, first, count). From "
@@ -63,7 +62,8 @@ def uniform_numbers(size: int) -> CovariateContexts:
 
     These are the contexts of :func:`goalbound.problems.treatment.treatment_curve`.
     """
-    return CovariateContexts(Hats(np.linspace(0.0, 1.0, size)), lambda rng, first, count: rng.random(count), True)
+    count = checked_size(check_int(size, "size", least=2), "by size, the hat functions")
+    return CovariateContexts(Hats(np.linspace(0.0, 1.0, count)), lambda rng, first, count: rng.random(count))
 
 
 def rows_in_order(table: Any) -> Draw:
@@ -101,6 +101,7 @@ def rows_at_random(table: Any) -> Draw:
 
 def _rows(table: Any) -> list[Any]:
     """The rows of a table as a list; whole columns by name become records."""
+    check_rows(table)
     names = column_keys(table)
     rows = list(table) if names is None else [
         dict(zip(names, values, strict=True)) for values in zip(*(listed(table[name]) for name in names), strict=True)

@@ -119,10 +119,11 @@ RejectionRule = tuple[Flags, Callable[[int], str]]
 """[K] which rows are rejected, and the message for one."""
 
 
-def check_map(map: object) -> None:
+def check_map(map: object, name: str = "map") -> None:
     """An error unless this is a map of covariates."""
-    if isinstance(map, type) or not callable(getattr(map, "apply", None)):
-        raise ArgumentError(f"map is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
+    applies = not isinstance(map, type) and callable(getattr(map, "apply", None))
+    if not applies or not isinstance(getattr(map, "context_size", None), int):  # data frames can be applied too
+        raise ArgumentError(f"{name} is {short_repr(map)}; it needs a map of covariates, such as Hats([20, 80])")
 
 
 def build_result(

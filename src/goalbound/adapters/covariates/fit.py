@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from goalbound.adapters.covariates.categorical import Categories, plain_value
 from goalbound.adapters.covariates.columns import column_of, is_missing, listed, number_column, number_rows
 from goalbound.adapters.covariates.composite import Additive, Tensor
-from goalbound.adapters.covariates.covariate_map import CovariateMap, Floats, all_finite, any_of, checked_size, products
+from goalbound.adapters.covariates.covariate_map import (
+    CovariateMap,
+    Floats,
+    all_finite,
+    any_of,
+    check_map,
+    checked_size,
+    products,
+)
 from goalbound.adapters.covariates.multivariate import SoftClusters
 from goalbound.adapters.covariates.sklearn import FromTransformer
 from goalbound.adapters.covariates.univariate import MAX_DEGREE, Hats, Splines
@@ -110,6 +118,7 @@ def fill_missing(map: Map, table: Any) -> Map:
     >>> fill_missing(Hats([0, 10]), [0, 5, 10, 10, None])(None)
     array([0.375, 0.625])
     """
+    check_map(map)
     filled: Any
     if isinstance(map, Additive | Tensor):
         parts = zip(map.maps, map.columns, strict=True)

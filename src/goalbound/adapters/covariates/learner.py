@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
+from goalbound.around.wrapper import Wrapper, begin_inner, bytes_of, inner_method, loaded_from, with_contexts
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.learners.anew import made_anew
 from goalbound.learners.card import MAPPED, Card, wrapped_card
 from goalbound.learners.checks import check_learner
+from goalbound.learners.layers import unwrap
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Episode
-from goalbound.learners.wrapper import Wrapper, begin_inner, bytes_of, inner_method, loaded_from, unwrap, with_contexts
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors

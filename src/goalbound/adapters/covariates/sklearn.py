@@ -18,7 +18,7 @@ from goalbound.adapters.covariates.covariate_map import (
     map_rows,
 )
 from goalbound.errors import ArgumentError
-from goalbound.models.validation import check_names
+from goalbound.models.validation import check_array, check_list, check_names, short_repr
 
 TOLERANCE = 1e-6
 """How far a row may sum from 1: what single precision needs. It is divided by its sum then."""
@@ -57,13 +57,14 @@ class FromTransformer:
                 f"transform is a {type(self.transform).__name__}; give its method, such as splines.transform or "
                 "mixture.predict_proba"
             )
-        names = check_names(self.names, len(self.names), "names", None)
+        given = check_list(self.names, "names", "a list of names")
+        names = check_names(given, len(given), "names", None)
         if not names:
             raise ArgumentError("names is empty; it needs one name for each column that the transformer gives")
         object.__setattr__(self, "names", names)
         if self.identity is not None and not (isinstance(self.identity, str) and self.identity):
             raise ArgumentError(
-                f"identity is {self.identity!r}; it needs words, such as the SHA-256 of the model's file"
+                f"identity is {short_repr(self.identity)}; it needs words, such as the SHA-256 of the model's file"
             )
 
     @property
@@ -79,12 +80,9 @@ class FromTransformer:
     def apply(self, table: Any) -> MapResult:
         """The result of each of K rows."""
         given = self.transform(table)
-        rows = np.asarray(given.toarray() if hasattr(given, "toarray") else given, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.context_size:
-            raise ArgumentError(
-                f"the transformer gave shape {rows.shape}; it needs [K, d] = (K, {self.context_size}), a column for "
-                "each of the names"
-            )
+        dense = given.toarray() if hasattr(given, "toarray") else given
+        wanted = f"[K, d] = (K, {self.context_size}), a column for each of the names"
+        rows = check_array(dense, "what the transformer gave", (None, self.context_size), wanted)
         sums = rows.sum(axis=1)
         negative = ~(rows >= -TOLERANCE).all(axis=1)  # true for NaN
         wrong = negative | ~(np.abs(sums - 1.0) <= TOLERANCE)

@@ -9,6 +9,7 @@ import numpy as np
 
 from goalbound.adapters.covariates.columns import number_column
 from goalbound.adapters.covariates.covariate_map import (
+    LARGEST,
     ONE_COLUMN,
     Floats,
     MapResult,
@@ -25,12 +26,14 @@ from goalbound.adapters.covariates.covariate_map import (
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import (
     check_bool,
+    check_float,
     check_int,
     restore_readonly,
     short_repr,
 )
 
 MAX_DEGREE = 10
+PERIOD = "such as 24 for hours"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +193,7 @@ class Periodic:
     __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
-        period = checked_positive(self.period, "period", "such as 24 for hours")
+        period = checked_positive(self.period, "period", PERIOD)
         knots = checked_grid(self.knots, "knots", 2)
         if not knots[-1] - knots[0] < period:
             raise ArgumentError(
@@ -205,8 +208,12 @@ class Periodic:
     def even(cls, period: float, *, count: int, start: float = 0.0) -> Periodic:
         """``count`` knots at equal distances, the first at ``start``."""
         if check_int(count, "count") < 2:
-            raise ArgumentError(f"count is {count}; a circle needs at least 2 knots")
-        return cls(period, start + period * np.arange(checked_size(count, "Periodic")) / count)
+            raise ArgumentError(f"count is {short_repr(count)}; a circle needs at least 2 knots")
+        length = checked_positive(period, "period", PERIOD)
+        first = check_float(start, "start", "the first knot")
+        if not abs(first) <= LARGEST:
+            raise ArgumentError(f"start is {short_repr(start)}; it needs a finite number, the first knot")
+        return cls(length, first + length * np.arange(checked_size(count, "Periodic")) / count)
 
     @property
     def context_size(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from goalbound.cli.demo.learning import Learning, Points
-from goalbound.pages.charts import Chart, axis, line, reference
-from goalbound.pages.style import line_style
+from goalbound.experiments.pages.charts import Chart, axis, line, reference
+from goalbound.experiments.pages.style import line_style
 
 
 def demo_charts(learning: Learning) -> list[Chart]:

@@ -10,10 +10,10 @@ from goalbound.cli.demo import policy_grids
 from goalbound.cli.demo.charts import demo_charts
 from goalbound.cli.demo.learning import DELTA, SEED, STEP_LIMIT, Learning
 from goalbound.cli.demo.planning import Weather, outcome
+from goalbound.experiments.pages.page import render
+from goalbound.experiments.pages.tables import Table, text_rows
 from goalbound.learners.ridge import LOCAL_REGULARIZATION
 from goalbound.models import LinearCSSP
-from goalbound.pages.page import render
-from goalbound.pages.tables import Table, text_rows
 
 
 def page(learning: Learning, weather: Weather) -> str:

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goalbound.errors import ArgumentError
+from goalbound.experiments.pages.style import DASHES, LIGHT, MARKERS, line_style
 from goalbound.experiments.summary import Group
 from goalbound.models.files.io import atomic_write
 from goalbound.models.validation import check_float
-from goalbound.pages.style import DASHES, LIGHT, MARKERS, line_style
 from goalbound.plotting import escape_label
 from goalbound.terminal import one_line, pluralize
 

@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from goalbound import baselines as tabular
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
+from goalbound.around.context_map import ContextBlind, MappedContexts
+from goalbound.around.discretized import Discretized
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
+from goalbound.estimation import Widths, scaled
+from goalbound.estimation.widths import RULES
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
 from goalbound.experiments.registry.warm_start import ANY_LOG, GUESS_STRENGTH, LogLaw, guessed, warm_started
-from goalbound.learners import ridge, tabular
+from goalbound.learners import ridge
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.constants import added_loss
-from goalbound.learners.context_map import ContextBlind, MappedContexts
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions
@@ -64,7 +65,6 @@ def lr_cssp(
     forget: bool = False,
     tolerance: float = 1e-3,
     replan_factor: float = 1.0,
-    declares: str = "nothing",
     log_share: float = 0.0,
     sees: str = "context",
     parts: int = 4,
@@ -82,7 +82,6 @@ def lr_cssp(
         learner = LRCSSP(
             _support(problem, support), size, loss_floor=floor, delta=delta, widths=_widths(widths, scale),
             loss_bound=_bound(problem, size, episodes, floor, loss_bound),
-            prior=_declared(problem, _support(problem, support), size, declares),
             options=LearnerOptions(
                 regularization=regularization, forget=forget, tolerance=tolerance, replan_factor=replan_factor,
                 episodes=added,
@@ -271,25 +270,6 @@ def _support(problem: LinearCSSP, word: str) -> Support:
     )
 
 
-DECLARED = ("nothing", "ties", "noise-free losses", "ties and noise-free losses")
-"""What a learner may be told of the structure of a problem, beside its support."""
-
-
-def _declared(problem: LinearCSSP, support: Support, size: int, word: str) -> PriorKnowledge | None:
-    """Prior knowledge of the structure of a problem, and of none of its numbers."""
-    if word not in DECLARED:
-        guess = hint(word, DECLARED) if isinstance(word, str) else ""
-        raise ArgumentError(f"declares is {short_repr(word)}{guess}; it is one of {', '.join(DECLARED)}")
-    if word == "nothing":
-        return None
-    prior = PriorKnowledge.nothing(support, size)
-    if "ties" in word:
-        if support != problem.support or size != problem.context_size:
-            raise ArgumentError(f'declares = "{word}" needs the true support, and a learner that sees contexts')
-        prior = prior.with_ties_of(problem)
-    return prior.with_noise_free_losses() if "noise-free" in word else prior
-
-
 def _loss_floor(problem: LinearCSSP, episodes: int, loss_floor: str | float) -> tuple[float, int | None]:
     """The loss floor; and the number of episodes, where the floor is 0 and a loss is added for it."""
     floor = _number("loss_floor", loss_floor, ("certified",))
@@ -328,14 +308,11 @@ def _number(name: str, value: str | float, words: tuple[str, ...]) -> float | No
 
 
 def _widths(name: str, scale: float) -> Widths:
-    rules: Mapping[str, Callable[[], Widths]] = {
-        "paper": paper, "printed": printed, "sharp": sharp, "likelihood": likelihood,
-    }  # fmt: skip
     if not isinstance(name, str):
-        raise ArgumentError(f"widths is {name!r}; there are {', '.join(rules)}")
-    if name not in rules:
-        raise ArgumentError(f'widths is "{name}"{hint(name, rules)}; there are {", ".join(rules)}')
-    return rules[name]() if scale == 1.0 else scaled(rules[name](), by=scale)
+        raise ArgumentError(f"widths is {name!r}; there are {', '.join(RULES)}")
+    if name not in RULES:
+        raise ArgumentError(f'widths is "{name}"{hint(name, RULES)}; there are {", ".join(RULES)}')
+    return RULES[name]() if scale == 1.0 else scaled(RULES[name](), by=scale)
 
 
 def _context_free(method: str) -> Callable[..., Learner]:

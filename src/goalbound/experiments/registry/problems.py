@@ -74,13 +74,6 @@ def _from_gymnasium(environments: list[Any]) -> ProblemInstance:
     return ProblemInstance(table.problem, partial(ContextualGymEnvironment, table, environments))
 
 
-def patients(*, seed: int = 0) -> LinearCSSP:
-    """Two groups of patients by a table that we made up; the dead are a state, so that no loss has any noise."""
-    from goalbound.adapters.synthetic_patients import synthetic_patients
-
-    return synthetic_patients(seed=seed).problem
-
-
 FILES = (".npz", ".umb", ".drn")
 """How the names of files end that may be problems."""
 
@@ -117,7 +110,6 @@ PROBLEMS = Catalog(
     "problem",
     [
         *(Entry(entry.name, entry.summary, entry.family) for entry in FAMILIES.values()),
-        Entry("patients", "two groups of patients, by a table that we made up; contexts are one-hot", patients),
         *ENVIRONMENTS,
     ],
     group="problems",

@@ -15,7 +15,6 @@ MEANINGS: Mapping[str, str] = {
     "forget": "whether a doubling of the loss bound forgets the data, as the paper prints it",
     "tolerance": "planning ends when no value changes by more than this share of the loss floor",
     "replan_factor": "1: every step of an unknown pair ends an interval; above 1: only if its Gram matrix grew so much",
-    "declares": 'what is said of the structure: "nothing", "ties", "noise-free losses", "ties and noise-free losses"',
     "log_share": "cases of a runbook's log, learned before the run, over the episodes of the run",
     "guess": 'a guess of the model to begin with: "nothing", "average" or "first component"',
     "guess_strength": "how many visits at each corner the guess is worth",

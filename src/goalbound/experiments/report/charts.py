@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goalbound.experiments.pages.charts import INK, Chart, Trace, axis, band, line, plain, point, reference
+from goalbound.experiments.pages.style import line_style
 from goalbound.experiments.report.curves import WINDOW
 from goalbound.experiments.report.growth import panel_promise
 from goalbound.experiments.report.map_charts import policy_charts, simplex_charts
 from goalbound.experiments.report.phrases import with_interval
 from goalbound.experiments.report.ranking import competing
 from goalbound.learners.card import PROVEN, TRUTH
-from goalbound.pages.charts import INK, Chart, Trace, axis, band, line, plain, point, reference
-from goalbound.pages.style import line_style
 
 Data = Mapping[str, Any]
 WIDE = 30.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goalbound.pages.charts import HEAT, INK, Chart, Trace, axis, line, plain
-from goalbound.pages.style import line_style
+from goalbound.experiments.pages.charts import HEAT, INK, Chart, Trace, axis, line, plain
+from goalbound.experiments.pages.style import line_style
 
 Data = Mapping[str, Any]
 MAX_POLICIES = 8

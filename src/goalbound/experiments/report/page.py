@@ -7,11 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from goalbound.experiments.pages.page import render
 from goalbound.experiments.report.charts import page_state, report_charts
 from goalbound.experiments.report.data import report_data
 from goalbound.experiments.report.sections import sections
 from goalbound.models.files.io import atomic_write
-from goalbound.pages.page import render
 
 if TYPE_CHECKING:
     from goalbound.experiments.records import RunRecord

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 from goalbound.experiments.columns import EXPONENT, NUMBER, RUNS, SHARE
+from goalbound.experiments.pages.tables import Cell, Row, Table
 from goalbound.experiments.report.claims import bound_shares
 from goalbound.experiments.report.map_charts import frequent_policies, policy_names
 from goalbound.experiments.report.phrases import DASH, divided, humanize, joined, percent, supported
 from goalbound.learners.card import TRUTH
-from goalbound.pages.tables import Cell, Row, Table
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from goalbound.kernels.compile import lean
+from goalbound.jit.compile import lean
 
 ROUNDING = 2.0**-53
 

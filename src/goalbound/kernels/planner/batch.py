@@ -7,9 +7,9 @@ mostly share their best policy, so most of them take one elimination and one swe
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, short_loops
+from goalbound.jit.compile import kernel, short_loops
+from goalbound.jit.struct import Struct
 from goalbound.kernels.elimination import evaluate_pairs
-from goalbound.kernels.struct import Struct
 
 ROUNDS = 60
 """The most policies tried from one start; more are cycles due to rounding."""

@@ -9,7 +9,7 @@ is relative to their differences, not to the values. One sweep costs O(M).
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel, lean
+from goalbound.jit.compile import kernel, lean
 
 
 @lean

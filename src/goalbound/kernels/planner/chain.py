@@ -8,8 +8,8 @@ factored in its envelope: an M-matrix needs no pivoting.
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, lean
-from goalbound.kernels.struct import Struct
+from goalbound.jit.compile import kernel, lean
+from goalbound.jit.struct import Struct
 
 KRYLOV_VECTORS = 8
 """So many vectors of S numbers :func:`bicgstab` works with."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel
+from goalbound.jit.compile import kernel
 
 
 @kernel

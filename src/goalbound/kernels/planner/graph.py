@@ -5,7 +5,7 @@ An edge is an entry with positive probability; entries that are zero do not coun
 
 import numpy as np
 
-from goalbound.kernels.compile import kernel, lean
+from goalbound.jit.compile import kernel, lean
 
 
 @lean

@@ -5,11 +5,11 @@ they do. What needs memory of a size that is not known before (clusters, their f
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import kernel, lean
+from goalbound.jit.compile import kernel, lean
+from goalbound.jit.struct import Struct
 from goalbound.kernels.layout import Rows
 from goalbound.kernels.planner.bellman import improve, policy_residual, update_chain
 from goalbound.kernels.planner.chain import KRYLOV_VECTORS, Chain, bicgstab, refactor_coarse, sweep_until
-from goalbound.kernels.struct import Struct
 
 PATIENCE = 4
 """Sweeps after which their rate of convergence is checked."""

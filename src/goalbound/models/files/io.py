@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -106,11 +107,13 @@ def read_bytes(
     *,
     remedy: str = "raise it with limit={size}",
     unpack: bool = True,
+    expansion: int = _MOST_EXPANSION,
     files: SavedFiles | None = None,
 ) -> bytes:
     """The bytes of a regular file of at most ``limit`` bytes.
 
-    With ``unpack`` gzip and xz are decompressed, to at most ``limit / UNPACKED_WEIGHT`` bytes; else they are refused.
+    With ``unpack`` gzip and xz are decompressed, to at most ``limit / UNPACKED_WEIGHT`` bytes and ``expansion`` times
+    the file (64 MiB are always fine); else they are refused.
     ``remedy`` ends the error for larger files: callers have a ``limit=``, or pass another remedy.
     ``files`` records the content of the file, as it is on disk.
     """
@@ -125,10 +128,10 @@ def read_bytes(
         files.record(path, data)
     if not unpack and data.startswith((GZIP, XZ)):
         raise FileFormatError("this is a compressed file; unpack it first (gunzip, unxz)")
-    return _decompress(data, limit)
+    return _decompress(data, limit, expansion, remedy)
 
 
-def _decompress(data: bytes, limit: int) -> bytes:
+def _decompress(data: bytes, limit: int, expansion: int, remedy: str) -> bytes:
     decompressor: Any
     if data.startswith(GZIP):
         decompressor = zlib.decompressobj(wbits=31)
@@ -136,7 +139,7 @@ def _decompress(data: bytes, limit: int) -> bytes:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
     else:
         return data
-    expansion_limit = max(_MOST_EXPANSION * len(data), _ANY_EXPANSION_BYTES)
+    expansion_limit = max(expansion * len(data), _ANY_EXPANSION_BYTES)
     most_bytes = min(limit // UNPACKED_WEIGHT, expansion_limit)
     parts: list[bytes] = []
     used, total = 0, 0
@@ -148,10 +151,10 @@ def _decompress(data: bytes, limit: int) -> bytes:
         total += len(part)
         parts.append(part)
         if total > most_bytes:
-            remedy = f", or raise it with limit={2 * limit}" if most_bytes < expansion_limit else ""
+            also = f", or {remedy.format(size=2 * limit)}" if most_bytes < expansion_limit else ""
             raise FileFormatError(
                 f"a compressed file of {len(data)} bytes, which unpacks to more than {most_bytes} bytes; "
-                f"unpack it first (gunzip, unxz){remedy}"
+                f"unpack it first (gunzip, unxz){also}"
             )
     if decompressor.unused_data.strip(b"\0") or data[used:].strip(b"\0"):
         raise FileFormatError("something follows the compressed stream; a model is one stream")
@@ -239,15 +242,15 @@ def writable_target(path: str | PathLike[str]) -> Path:
 
 @contextmanager
 def atomic_write(
-    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None
+    path: str | PathLike[str], *, replace: Callable[[Path, Path], None] | None = None, private: bool = False
 ) -> Iterator[BinaryIO]:
     """A file to write to that takes the place of ``path`` when all went well; else ``path`` is as it was.
 
-    ``replace(draft, target)`` puts it there; it may refuse. :func:`os.replace` if left out.
+    ``replace(draft, target)`` puts it there, or refuses; :func:`os.replace` if left out. ``private``: for its owner.
     """
     target = writable_target(path)
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    file = open(draft, "xb")  # noqa: SIM115 - closed below, before it is moved
+    file = open(draft, "xb", opener=partial(os.open, mode=0o600) if private else None)  # noqa: SIM115 - closed below
     try:
         with file:
             yield file

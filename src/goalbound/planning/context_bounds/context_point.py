@@ -8,8 +8,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.jit.compile import engine
 from goalbound.kernels import elimination
-from goalbound.kernels.compile import engine
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning.evaluation import evaluate
 from goalbound.planning.properness import pairs_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.compile import engine
+from goalbound.jit.compile import engine
 from goalbound.kernels.planner.affine_maximum import max_allowed
 from goalbound.models import Support
 from goalbound.planning.context_bounds.affine_bounds import (

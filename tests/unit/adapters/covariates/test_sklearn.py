@@ -44,7 +44,7 @@ def test_a_transformer_whose_rows_are_contexts_is_a_map() -> None:
         ([[0.0, 0.0]], "sums to 0; .* unknown categories"),
         ([[1.2, -0.2]], "gave -0.2 in column 1; a context is not negative"),
         ([[np.nan, 1.0]], "gave nan in column 0"),
-        ([[1.0]], r"gave shape \(1, 1\); it needs \[K, d\] = \(K, 2\)"),
+        ([[1.0]], r"gave has shape \(1, 1\); it needs \[K, d\] = \(K, 2\)"),
     ],
 )
 def test_a_transformer_whose_rows_are_no_contexts_is_refused(rows: Any, message: str) -> None:

@@ -8,7 +8,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from goalbound import pages
+from goalbound.experiments import pages
 from goalbound.experiments.figures import regret, style
 from tests.support.figure_cases import experiment, figure_of
 from tests.support.synthetic import record, run_spec

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.adapters.synthetic_patients import synthetic_patients
 from goalbound.errors import ArgumentError
 from goalbound.experiments.plugins import NO_PLUGINS
 from goalbound.experiments.registry import PROBLEMS, Component, instantiate, loss_law
@@ -28,12 +27,6 @@ def test_a_bare_problem_is_simulated_as_it_is() -> None:
     instance = problem_instance(problem, bernoulli(), "problems (mine)")
     assert instance.problem is problem
     assert isinstance(instance.environment(rng=np.random.default_rng(0)), ModelEnvironment)
-
-
-def test_the_patients_are_the_made_up_table_of_a_seed_with_losses_without_noise() -> None:
-    made = instantiate("problems", Component("patients", {"seed": 3}), NO_PLUGINS)
-    assert made == synthetic_patients(seed=3).problem != synthetic_patients(seed=0).problem
-    assert set(np.unique(made.losses)) == {0.05, 0.95}  # a step, and a readmission
 
 
 def test_an_environment_that_draws_its_own_losses_takes_no_law() -> None:

@@ -77,5 +77,3 @@ def test_wrong_words_and_shares_are_named() -> None:
             greedy_ridge(PROBLEM, episodes=20, log_law=ANY_LOG, log_share=share, rng=np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="log_share needs a learner that sees contexts"):
         lr_cssp(PROBLEM, episodes=20, log_law=ANY_LOG, log_share=1.0, sees="nothing", rng=np.random.default_rng(0))
-    with pytest.raises(ArgumentError, match="declares is 'tie'"):
-        lr_cssp(PROBLEM, episodes=20, log_law=ANY_LOG, declares="tie", rng=np.random.default_rng(0))

@@ -1,7 +1,6 @@
 """What is not a regular file, no path, or far larger than it looks: refused at once, with a remedy, by every reader."""
 
 import gzip
-import io
 import lzma
 import os
 import socket
@@ -19,11 +18,9 @@ import pytest
 import goalbound
 from goalbound import LRCSSP, SSP, FileFormatError, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
-from goalbound.adapters.patients import read_patients
-from goalbound.adapters.tntp import read_flows, read_network
+from goalbound.baselines import TabularLearner
 from goalbound.cli import main
 from goalbound.errors import InputError
-from goalbound.learners.tabular import TabularLearner
 from goalbound.models.files import io as files_io
 from goalbound.models.files import load, read_drn, read_npz, read_umb, save
 from goalbound.models.files.io import LIMIT, UNPACKED_WEIGHT, atomic_write, read_bytes
@@ -32,8 +29,6 @@ MIB = 2**20
 READERS: dict[str, Callable[[Any], Any]] = {
     "load": load, "read_npz": read_npz, "read_umb": read_umb, "read_drn": read_drn, "LRCSSP.load": LRCSSP.load,
     "TabularLearner.load": TabularLearner.load, "CovariateLearner.load": CovariateLearner.load, "load_map": load_map,
-    "read_patients": lambda path: read_patients(path, groups=["a", "b"]), "read_network": read_network,
-    "read_flows": lambda path: read_flows(path, None),
 }  # fmt: skip
 
 
@@ -223,60 +218,6 @@ def test_memory_that_does_not_suffice_is_an_error_with_a_remedy(tmp_path, monkey
         load(tmp_path / "a.umb")
 
 
-def patient_table(**others: Any) -> dict[str, Any]:
-    rows = [[[[0.1, 0.1, 0.8], [0, 1, 0], [0, 0, 1]]]] * 2
-    return {"tx_mat": rows, "reward_of_next_state": [0, -1, 1], "p_initial_state": [[1, 0, 0]] * 2, **others}
-
-
-def test_a_compressed_table_of_patients_counts_by_what_it_unpacks_to(tmp_path):
-    path = tmp_path / "table.npz"
-    np.savez_compressed(path, **patient_table())
-    read_patients(path, groups=["a", "b"])
-    np.savez_compressed(path, **patient_table(tx_mat=np.zeros((2, 1, 1000, 1000))))  # 16 MB in some 16 kB
-    assert path.stat().st_size < 100_000
-    with pytest.raises(FileFormatError, match=r"tx_mat .*limit"):
-        read_patients(path, groups=["a", "b"], limit=100_000_000)  # 8 x 16 MB are more
-
-
-def test_a_table_of_patients_that_lies_about_its_size_is_not_unpacked_further(tmp_path):
-    import tracemalloc
-
-    out = io.BytesIO()
-    np.lib.format.write_array(out, np.zeros((2, 1, 3, 3)))
-    short = len(out.getvalue())
-    path = tmp_path / "table.npz"
-    np.savez_compressed(path, **patient_table())
-    with zipfile.ZipFile(path) as old:
-        members = {name: old.read(name) for name in old.namelist()}
-    members["tx_mat.npy"] = out.getvalue() + bytes(200 * MIB)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
-        for name, data in members.items():
-            new.writestr(name, data)
-    raw = path.read_bytes()
-    lie = len(members["tx_mat.npy"]).to_bytes(4, "little")
-    assert raw.count(lie) == 2  # in the header of the member, and in the directory
-    path.write_bytes(raw.replace(lie, short.to_bytes(4, "little")))
-    tracemalloc.start()
-    try:
-        with pytest.raises(FileFormatError):  # the check sum is that of all of it, or the rows are no distributions
-            read_patients(path, groups=["a", "b"])
-        assert tracemalloc.get_traced_memory()[1] < 20 * MIB
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_table_of_patients_is_stored_or_deflated(tmp_path, compression):
-    path = tmp_path / "table.npz"
-    with zipfile.ZipFile(path, "w", compression) as new:
-        for name, values in patient_table().items():
-            out = io.BytesIO()
-            np.lib.format.write_array(out, np.asarray(values))
-            new.writestr(f"{name}.npy", out.getvalue())
-    with pytest.raises(FileFormatError, match=r"save it again with numpy\.savez"):
-        read_patients(path, groups=["a", "b"])
-
-
 def test_the_header_that_check_reads_is_not_unpacked(tmp_path, capsys):
     import tracemalloc
 
@@ -292,12 +233,6 @@ def test_the_header_that_check_reads_is_not_unpacked(tmp_path, capsys):
     finally:
         tracemalloc.stop()
     assert "compressed" in capsys.readouterr().err
-
-
-def test_a_network_above_the_limit_is_refused(tmp_path):
-    (tmp_path / "a.tntp").write_text("~ long\n" * 1000)
-    with pytest.raises(FileFormatError, match=r"a\.tntp: 7000 bytes, and the limit is 100; raise it with limit=7000"):
-        read_network(tmp_path / "a.tntp", limit=100)
 
 
 def test_an_experiment_of_megabytes_is_refused(tmp_path):

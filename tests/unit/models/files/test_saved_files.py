@@ -21,11 +21,11 @@ import pytest
 
 from goalbound import LRCSSP, MappedContexts, Step, Support, TabularLearner
 from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.around.context_map import ContextBlind
+from goalbound.around.discretized import Discretized
+from goalbound.baselines import Method
 from goalbound.errors import FileConflictError, InputError
-from goalbound.learners.context_map import ContextBlind
-from goalbound.learners.discretized import Discretized
 from goalbound.learners.reference import RandomWalk
-from goalbound.learners.tabular import Method
 from goalbound.models.files import saved_files
 from goalbound.models.files.saved_files import locked
 from tests.support.driving import NO_WAITING

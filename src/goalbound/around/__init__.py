@@ -1,0 +1,1 @@
+"""Learners around another one: other contexts, units, baseline policies, change detection."""

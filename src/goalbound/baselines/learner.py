@@ -1,0 +1,272 @@
+"""The learner without contexts, of which the methods of the literature are cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.baselines.card import tabular_card
+from goalbound.baselines.kernels import algorithm, planning, psrl
+from goalbound.baselines.kernels.episode_loop import play
+from goalbound.baselines.kernels.state import (
+    HOEFFDING,
+    PSRL,
+    UC,
+    EpisodeState,
+    LearnerState,
+    copied,
+    new_episode_state,
+    new_learner_state,
+)
+from goalbound.baselines.method import Method
+from goalbound.baselines.saved_state import check_episode_states, check_learner_state, check_size, state_arrays
+from goalbound.baselines.settings import TabularOptions, TabularSettings, checked_losses
+from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.kernels.steps import StepArrays
+from goalbound.learners.base import LearnerBase
+from goalbound.learners.batch import Batch
+from goalbound.learners.card import Card
+from goalbound.learners.checks import check_context_free, check_leads, checked_support
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.plan import Plan
+from goalbound.models import LinearCSSP, Support
+from goalbound.models.validation import check_type, set_readonly
+from goalbound.planning.extended_value_iteration import value_bounds
+
+
+class TabularLearner(LearnerBase):
+    """Learns to reach the goal at least loss where every episode is the same problem.
+
+    Args:
+        support: the pairs and where each may lead; :meth:`Support.full` if nothing is known.
+        method: what it does. The functions ``uc_ssp(support, ...)``, ``eb_ssp(support, ...)``, ... of
+            :mod:`goalbound.baselines.factories`, where guarantees and sources stand, make a learner of each.
+        loss_floor: a lower bound of all mean losses.
+        rng: what PSRL-SSP draws from; the others draw nothing. Fresh entropy if left out.
+        options: what seldom needs to be changed, :class:`TabularOptions`.
+
+    A step costs O(1) beside planning; only pairs visited since the last plan are looked at again. Memory is O(M),
+    O(H S) more for ULCVI, and O(S) for each open episode. A learner is for one thread at a time.
+
+    >>> from goalbound import Step, Support
+    >>> from goalbound.baselines import bernstein_ssp
+    >>> learner = bernstein_ssp(Support.full(2, 2), loss_floor=0.1)
+    >>> episode = learner.begin([1.0])
+    >>> action = episode.act(0)
+    >>> episode.observe(Step(0, action, 0.5, 2))
+    >>> episode.ended, learner.visits
+    (True, array([1, 0, 0, 0]))
+    """
+
+    kind = "TabularLearner"
+    card = Card(tabular_card)
+    settings: TabularSettings
+    _state: LearnerState
+    _loop = play
+    _settings_type = TabularSettings
+    _given_types: ClassVar = {"known_losses": "<f8"}
+
+    def __init__(
+        self,
+        support: Support,
+        method: Method,
+        *,
+        loss_floor: float,
+        rng: np.random.Generator | None = None,
+        options: TabularOptions | None = None,
+    ) -> None:
+        checked_support(support)
+        chosen = TabularOptions() if options is None else options
+        check_type(chosen, TabularOptions, "options", "give TabularOptions(...), or leave it out")
+        known = chosen.known_losses
+        settings = TabularSettings(
+            method, chosen.delta, loss_floor, chosen.added_loss, chosen.tolerance, known is not None
+        )
+        self.known_losses = None if known is None else checked_losses(known, support, loss_floor)
+        self._init_base(support, settings, rng, counted_early=False)
+        self._constants = settings.constants(support, self.known_losses)
+        ceiling = np.inf if method.value_cap is None else float(method.value_cap)
+        self._state = new_learner_state(self._constants, ceiling=ceiling)
+        self._arrays = self._new_episode_state()
+
+    @property
+    def method(self) -> Method:
+        """What the learner does."""
+        return self.settings.method
+
+    @property
+    def visits(self) -> NDArray[np.int64]:
+        """[N] how often each pair was played; it shows what the learner learns, as it learns."""
+        visits = self._state.counts.visits.view()
+        visits.flags.writeable = False
+        return visits
+
+    @property
+    def loss_bound(self) -> float | None:
+        """B: as given, or as far as doubling has come; None if the method has none."""
+        if self.method.name not in ("hoeffding-ssp", "eb-ssp", "ulcvi"):
+            return None
+        return float(self._state.totals["loss_bound"])
+
+    def begin(self, context: ArrayLike = (1.0,), *, id: str | int | None = None) -> LearnerEpisode:
+        """An episode. Many may be open at once; what one observes, the others know. Nothing is planned yet.
+
+        The context is the single number 1.0: there is none. ``id`` is a name of yours, that no other open episode has:
+        the learner holds the episode until it ends, and :meth:`episode` finds it, in checkpoints too.
+        """
+        check_context_free(context)
+        id = self._checked_id(id)
+        episode_state = self._new_episode_state()
+        algorithm.begin.python(self._state, episode_state)
+        return LearnerEpisode(self, episode_state, id=id)
+
+    def plan(self, context: ArrayLike = (1.0,)) -> Plan:
+        """What the learner would do now, were an episode to begin. Nothing is changed by looking, and nothing drawn.
+
+        UC-SSP: the plan of a first attempt; ULCVI: that of the first step of an interval; PSRL-SSP: the plan in the
+        mean of the posterior.
+        """
+        check_context_free(context)
+        learner_state = self._state
+        if self._constants.method in (UC, HOEFFDING, PSRL) or learner_state.totals["stale"]:
+            learner_state = copied(learner_state)
+            self._plan_in(learner_state)
+        iteration = learner_state.main.iteration
+        values = iteration.values.copy()
+        if self.method.needs_positive_losses:
+            values, _ = value_bounds(values, float(iteration.progress["residual"]), self._constants.floor)
+        return Plan(
+            self.support,
+            set_readonly(np.ones(1)),
+            set_readonly(self.support.pair_action[iteration.policy].astype(np.int64)),
+            set_readonly(values),
+        )
+
+    def _plan_in(self, learner_state: LearnerState) -> None:
+        run = self._effort.engine(self.support.triples)
+        if self._constants.method == PSRL:
+            run(psrl.mean_model)(self._constants, learner_state)
+            ended = run(planning.replan)(
+                self._constants, learner_state, learner_state.main, self._constants.tolerance, self.MOST_SWEEPS
+            )
+        else:
+            episode_state = self._new_episode_state()
+            algorithm.begin.python(learner_state, episode_state)
+            ended = run(algorithm.plan_episode)(self._constants, learner_state, episode_state, self.MOST_SWEEPS)
+        if not ended:
+            raise self._stopped()
+
+    def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
+        """An error unless the problem has the learner's pairs and leads only where it may, and shows no context."""
+        if context_size != 1:
+            check_context_free(np.full(context_size, 1.0 / context_size))
+        check_leads(self.support, problem)
+
+    def _new_episode_state(self) -> EpisodeState:
+        return new_episode_state(self.support.states)
+
+    def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
+        """What is done in a few operations is done as Python: calls cost more."""
+        constants, learner_state = self._constants, self._state
+        if not algorithm.plan_is_valid.python(constants, learner_state, episode_state, state):
+            run = self._effort.engine(self.support.triples)
+            if algorithm.needs_draws.python(constants, learner_state):
+                run(psrl.draw_model)(constants, learner_state, self._rng)
+            before = self._sweeps
+            ended = run(algorithm.plan_episode)(constants, learner_state, episode_state, self.MOST_SWEEPS)
+            self._effort.spent += (self._sweeps - before) * self.support.triples
+            if not ended:
+                raise self._stopped()
+        planned = int(algorithm.chosen_pair.python(constants, learner_state, episode_state, state))
+        if allowed is None or planned in allowed:
+            return planned
+        return int(algorithm.best_pair.python(constants, learner_state, episode_state, allowed))
+
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        algorithm.observe.python(self._constants, self._state, episode._arrays, pair, place, loss)
+        self._pending.remove(episode)
+
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        arrived = self.support.next_state[place] == self.support.states
+        algorithm.learn_step.python(self._constants, self._state, pair, place, loss, arrived)
+        episode._arrays.progress["steps"] += 1  # of the interval, whoever took it
+
+    def _checked_context(self, context: Any) -> NDArray[np.float64]:
+        check_context_free(context)
+        return np.ones(1)
+
+    def _learn_steps(self, steps: StepArrays) -> None:
+        self._effort.engine(len(steps.pairs))(algorithm.learn_steps)(self._constants, self._state, steps)
+
+    def _before_playing(self, batch: Batch) -> None:
+        for context in np.unique(batch.seen, axis=0):
+            check_context_free(context)
+        if batch.audit is not None:
+            raise ArgumentError("a learner without contexts has no confidence sets to audit; audit an LRCSSP")
+
+    def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        before = self._sweeps
+        ended: int = run(
+            self._constants, self._state, self._arrays, part.environment, part.contexts, part.values, part.rng,
+            self._rng, part.step_limit, self.MOST_SWEEPS, part.results,
+        )  # fmt: skip
+        self._effort.spent += (self._sweeps - before) * self.support.triples
+        return ended
+
+    @property
+    def _sweeps(self) -> int:
+        """The sweeps of value iteration made so far."""
+        return int(self._state.totals["sweeps"])
+
+    @property
+    def _steps(self) -> int:
+        return int(self.visits.sum())
+
+    def _described(self) -> list[str]:
+        return [str(self.method)]
+
+    def anew(self) -> Self:
+        """A learner with these settings that has seen nothing; its generator goes on from where this one's is."""
+        settings = self.settings
+        options = TabularOptions(settings.delta, settings.added_loss, self.known_losses, settings.tolerance)
+        return type(self)(
+            self.support, self.method, loss_floor=settings.loss_floor, rng=deepcopy(self._rng), options=options
+        )
+
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        return {} if self.known_losses is None else {"known_losses": self.known_losses}
+
+    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        return state_arrays(self._state)
+
+    @classmethod
+    def _smallest(cls) -> Self:
+        return cls(Support.full(1, 1), Method("bernstein-ssp"), loss_floor=1.0)
+
+    @classmethod
+    def _from_file(
+        cls,
+        support: Support,
+        settings: TabularSettings,
+        arrays: dict[str, NDArray[Any]],
+        rng: np.random.Generator | None,
+    ) -> Self:
+        if settings.losses_are_known != ("known_losses" in arrays):
+            raise FileFormatError("settings and known_losses do not say the same of whether losses are known")
+        check_size(arrays, support, settings)
+        options = TabularOptions(
+            settings.delta, settings.added_loss, arrays.get("known_losses"), settings.tolerance
+        )  # fmt: skip
+        return cls(support, settings.method, loss_floor=settings.loss_floor, rng=rng, options=options)
+
+    def _check_state(self) -> None:
+        check_learner_state(self._state, self.support)
+
+    def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        check_episode_states(states, self._state, self.support)
+        planned: NDArray[np.bool_] = states.progress["plan"] != 0
+        return planned

@@ -1,0 +1,475 @@
+"""Kernels: plain Python functions over arrays that numba compiles when, and only when, it pays.
+
+A kernel has two forms with the same bits out: ``python`` runs at once and is right for toy problems, ``compiled``
+waits for numba (seconds the first time ever, then cached on disk). :func:`engine` picks one by the size of the work.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, requires
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from goalbound.errors import NotCompiledWarning
+from goalbound.jit.struct import Struct
+
+TOY_WORK = 40_000
+"""Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
+
+COMPILER_FILES = tuple(
+    str(Path(__file__).with_name(name))
+    for name in ("compile.py", "single_optimization.py", "struct.py", "struct_types.py")
+)
+"""The files that say how kernels are compiled: where one changes, nothing that is cached can be used."""
+
+
+class Kernel:
+    """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing.
+
+    A kernel never counts from the end of an array by a negative index that it has computed: compiled code does not look
+    for those, and would read or write elsewhere. A negative number in the source is as in Python.
+    """
+
+    def __init__(
+        self, function: FunctionType, options: dict[str, bool] | None = None, *, short_loops: bool = False
+    ) -> None:
+        self.function = function
+        self._options = options or {}
+        self._short_loops = short_loops
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self._python: Callable[..., Any] | None = None
+        self._dispatcher: Any = None
+        self._inner: Any = None
+        self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
+        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
+
+    @property
+    def python(self) -> Callable[..., Any]:
+        """The kernel as Python; the kernels that it calls run as Python too."""
+        if self._python is None:
+            self._python = _with_globals(self.function, {name: k.python for name, k in _callees(self.function)})
+        return self._python
+
+    @property
+    def dispatcher(self) -> Any:
+        """The compiled form as Python calls it."""
+        if self._dispatcher is None:
+            from goalbound.jit.single_optimization import short_loops, whole
+
+            pipeline = short_loops if self._short_loops else whole
+            try:
+                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True, cache=True)
+            except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
+                _CompilationNotice.warn_no_cache(error)
+                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)
+            else:
+                _stamp_all_sources(self._dispatcher, self)
+                _tolerate_cache_errors(self._dispatcher._cache)
+        return self._dispatcher
+
+    @property
+    def inner(self) -> Any:
+        """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
+        if self._inner is None:
+            from goalbound.jit.single_optimization import inner
+
+            self._inner = self._jitted(pipeline_class=inner, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+            _take_any_number(self._inner)
+        return self._inner
+
+    def _jitted(self, **options: Any) -> Any:
+        from numba import njit
+
+        function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
+        compile_to: Any = njit  # some of these options are not among those that it documents
+        return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled form is ready in this process, for structs of some types."""
+        return bool(self._compiled)
+
+    def is_ready(self, *arguments: Any) -> bool:
+        """Whether the compiled form is ready for structs like these."""
+        return self.is_compiled and Compiler.works() and _struct_types(arguments) in self._compiled
+
+    def compiled(self, *arguments: Any) -> Any:
+        """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
+        (:class:`Compiler`), run Python."""
+        if not Compiler.works():
+            return self.python(*arguments)
+        try:
+            kinds = tuple([_kind(one) for one in arguments])
+            program = self._programs.get(kinds)
+            if program is None:
+                program = self._programs[kinds] = self._compile(arguments)
+        except Exception as error:  # an untested numba may raise anything; Python gives the same results
+            Compiler.give_up(error)
+            return self.python(*arguments)
+        return program(*arguments)
+
+    def program(self, *arguments: Any) -> Callable[..., Any] | None:
+        """The compiled form for arguments of these types alone; None: it is not ready.
+
+        For those who call it often with the same types: looking it up costs as much as a small kernel does.
+        """
+        return self._programs.get(tuple([_kind(one) for one in arguments])) if Compiler.works() else None
+
+    def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
+        from numba import typeof
+
+        with _CompilationNotice(self), _no_garbage_collection(), _one_process_at_a_time(self.dispatcher):
+            program: Callable[..., Any] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
+        self._compiled.add(_struct_types(arguments))
+        return program
+
+    def ready(self, *arguments: Any) -> Any:
+        """Run the compiled form if it is ready for structs like these, else Python."""
+        return (self.compiled if self.is_ready(*arguments) else self.python)(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__name__}>"
+
+
+def kernel(function: Any) -> Any:
+    """Mark a function as a :class:`Kernel`; typed Any, so that kernels may call kernels."""
+    return Kernel(function)
+
+
+def lean(function: Any) -> Any:
+    """A kernel that makes no arrays: it is compiled without numba's reference counts."""
+    return Kernel(function, {"_nrt": False})
+
+
+def short_loops(function: Any) -> Any:
+    """A lean kernel most of whose loops, and of those that it calls, run a few times: they are not unrolled."""
+    return Kernel(function, {"_nrt": False}, short_loops=True)
+
+
+class Compiler:
+    """Whether kernels can be compiled in this process. Once numba has failed, all kernels run as Python, with one
+    warning: slower, with the same bits."""
+
+    _works: bool | None = None
+
+    @classmethod
+    def works(cls) -> bool:
+        """Whether numba is to be asked: it can be imported with what we need of it, and nobody has turned it off."""
+        if cls._works is None:
+            cls._works = cls._load()
+        return cls._works
+
+    @classmethod
+    def _load(cls) -> bool:
+        try:
+            import numba
+
+            from goalbound.jit import single_optimization, struct_types  # noqa: F401 - registers structs with numba
+        except Exception as error:
+            cls.give_up(error)
+            return False
+        config: Any = numba.config
+        return not config.DISABLE_JIT
+
+    @classmethod
+    def give_up(cls, error: Exception) -> None:
+        """Warn, and compile nothing any more."""
+        cls._works = False
+        reason = (str(error).strip().splitlines() or [""])[0]
+        warnings.warn(
+            f"numba cannot compile goalbound ({type(error).__name__}: {reason}); kernels run as Python, with the same "
+            f"results and much slower. Install a version that was tested: pip install '{_tested_numba()}'",
+            NotCompiledWarning,
+            stacklevel=3,
+        )
+
+
+def _tested_numba() -> str:
+    """The requirement that the package declares."""
+    try:
+        return next(one for one in requires("goalbound") or () if one.startswith("numba"))
+    except (PackageNotFoundError, StopIteration):  # sources that nobody installed
+        return "numba"
+
+
+Run = Callable[[Kernel], Callable[..., Any]]
+
+
+def engine(work: int) -> Run:
+    """How to run kernels on a problem of this many triples: ``run(some_kernel)(arrays...)``.
+
+    The results do not depend on the choice: both forms do the same float64 operations in the same order.
+    """
+    if work > TOY_WORK or _Ahead.on:
+        return _compiled
+    return _ready
+
+
+class _Ahead:
+    on = False
+    """Whether all kernels are compiled before their first run, however little they have to do."""
+
+
+@contextmanager
+def compiled_ahead() -> Iterator[None]:
+    """Inside it every kernel that runs is compiled, or loaded from the cache, however little it has to do."""
+    before, _Ahead.on = _Ahead.on, True
+    try:
+        yield
+    finally:
+        _Ahead.on = before
+
+
+class Effort:
+    """The work of many calls, summed: kernels are compiled once that pays.
+
+    >>> effort = Effort()
+    >>> [effort.engine(TOY_WORK // 2) is engine(0) for call in range(3)]
+    [True, True, False]
+    """
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def engine(self, work: int) -> Run:
+        """How to run kernels for this much more work."""
+        self.spent += work
+        return engine(self.spent)
+
+
+def python(kernel: Kernel) -> Callable[..., Any]:
+    """Run a kernel uncompiled."""
+    return kernel.python
+
+
+def _compiled(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.compiled
+
+
+def _ready(kernel: Kernel) -> Callable[..., Any]:
+    return kernel.ready if kernel.is_compiled else kernel.python
+
+
+def _kind(argument: Any) -> Any:
+    """What the program for an argument depends on."""
+    if isinstance(argument, Struct):
+        return argument._type_id
+    if isinstance(argument, np.ndarray):
+        return argument.dtype.char, argument.ndim, argument.flags.num
+    return type(argument)
+
+
+def _struct_types(arguments: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([one._type_id for one in arguments if isinstance(one, Struct)])
+
+
+@contextmanager
+def _one_process_at_a_time(dispatcher: Any) -> Iterator[None]:
+    """Of several processes that need the same kernel one compiles it; the others wait and load it from the cache.
+
+    The lock goes with the process that holds it. Without one (no cache, no POSIX, a disk that has no locks) every
+    process compiles for itself.
+    """
+    file = None
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        index = dispatcher._cache._cache_file._index_path
+        file = open(f"{index}.lock", "a")  # noqa: SIM115 - held until the kernel is compiled
+        fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if file is not None:
+            file.close()
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """The compiler makes millions of objects and no garbage to speak of; collecting takes a fifth of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
+    named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
+    return [(name, value) for name, value in named if isinstance(value, Kernel)]
+
+
+def _take_any_number(inner: Any) -> None:
+    """Let a kernel that kernels call be compiled for whole numbers, not once more for each literal."""
+    from numba import types
+
+    template = inner.get_call_template
+
+    def get_call_template(arguments: Any, named: Any) -> Any:
+        return template([types.unliteral(one) for one in arguments], named)
+
+    inner.get_call_template = get_call_template
+
+
+def _stamp_all_sources(dispatcher: Any, root: Kernel) -> None:
+    """Stamp the cache on disk with every source file that the kernel is made of. numba stamps only the file of the
+    kernel itself, and would keep using machine code with an old version of a kernel that it calls."""
+    seen: set[Kernel] = set()
+    found = [root]
+    while found:
+        one = found.pop()
+        if one not in seen:
+            seen.add(one)
+            found.extend(kernel for _, kernel in _callees(one.function))
+    files = sorted({one.function.__code__.co_filename for one in seen} | set(COMPILER_FILES))
+    try:
+        stats = [os.stat(file) for file in files]
+    except OSError:  # not files, as in a zip: numba's own stamp covers the whole archive
+        return
+    cached = dispatcher._cache._cache_file
+    cached._source_stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
+    try:
+        cached._load_index()
+    except Exception:  # written by another version, it may name types that are not where they were
+        with suppress(OSError):
+            os.remove(cached._index_path)
+
+
+def _tolerate_cache_errors(cache: Any) -> None:
+    """Let a cache that cannot be read or written (a full disk) cost compile time only."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_none(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception as error:  # unpickling damaged machine code may raise anything
+            _CompilationNotice.warn_no_cache(error)
+            return None
+
+    def save_or_warn(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError as error:
+            _CompilationNotice.warn_no_cache(error)
+
+    cache.load_overload, cache.save_overload = load_or_none, save_or_warn
+
+
+def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
+    copy = FunctionType(
+        function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
+    )
+    copy.__qualname__ = function.__qualname__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def seconds_compiling() -> float:
+    """How long this process has waited for the compiler, or for its cache, so far."""
+    return _CompilationNotice.spent
+
+
+class _CompilationNotice:
+    """Prints which kernel is being compiled, once that has taken a second in all, and again every ten seconds.
+
+    Loading from the cache does not count: numba notifies its listeners when it compiles, and only then a timer runs.
+    """
+
+    EVERY = 10.0
+    next_at = 1.0
+    """Seconds of compiling at which the next line is due."""
+    cache_warned = False
+    spent = 0.0
+    """Seconds of waiting for the compiler or for its cache."""
+    compiling = 0.0
+    """Seconds of these in which it compiled."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._name = f"{kernel.__module__.removeprefix('goalbound.')}.{kernel.__name__}"
+
+    def __enter__(self) -> None:
+        self._begin = time.perf_counter()
+        self._depth = 0
+        self._timer: threading.Timer | None = None
+        self._listener = _listen_to_numba(self)
+        self._listener.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._listener.__exit__(*error)
+        self._stop()
+        _CompilationNotice.spent += time.perf_counter() - self._begin
+
+    def begin(self) -> None:
+        """A compilation begins; those of the kernels it calls begin and end inside it."""
+        self._depth += 1
+        if self._depth == 1:
+            self._since = time.perf_counter()
+            self._wait(_CompilationNotice.compiling)
+
+    def end(self) -> None:
+        """The compilation has ended, or failed."""
+        self._depth = max(0, self._depth - 1)  # another thread may have begun before we listened
+        if self._depth == 0:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            _CompilationNotice.compiling += time.perf_counter() - self._since
+
+    @classmethod
+    def warn_no_cache(cls, error: Exception) -> None:
+        """Warn, once, that what is compiled cannot be kept."""
+        if not cls.cache_warned:
+            cls.cache_warned = True
+            warnings.warn(
+                f"compiled kernels cannot be kept on disk ({error}), so every process compiles them anew; set "
+                "NUMBA_CACHE_DIR to a folder that can be written, with some room left",
+                stacklevel=2,
+            )
+
+    def _wait(self, so_far: float) -> None:
+        self._timer = threading.Timer(max(_CompilationNotice.next_at - so_far, 0.0), self._announce)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _announce(self) -> None:
+        so_far = _CompilationNotice.compiling + time.perf_counter() - self._since
+        _CompilationNotice.next_at = so_far + self.EVERY
+        print(
+            f"goalbound: compiling {self._name}, {so_far:.0f} s so far; what is compiled is kept for the next time",
+            file=sys.stderr,
+        )
+        self._wait(so_far)
+
+
+def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:
+    """A context in which numba notifies ``notice`` of compilations."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            notice.begin()
+
+        def on_end(self, event: Any) -> None:
+            notice.end()
+
+    return event.install_listener("numba:compile", Listener())

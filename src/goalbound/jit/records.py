@@ -1,0 +1,61 @@
+"""Counters by name: NumPy structured records, which the same source reads and writes as Python and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.jit.struct import Struct
+
+INTEGER, REAL = np.int64, np.float64
+
+
+def record_type(*, integers: tuple[str, ...] = (), reals: tuple[str, ...] = ()) -> np.dtype[np.void]:
+    """The type of a record with these fields."""
+    return np.dtype([(name, REAL) for name in reals] + [(name, INTEGER) for name in integers], align=True)
+
+
+def new_record(kind: np.dtype[np.void]) -> np.void:
+    """A record of zeros; ``record["field"] = 1`` writes to it, and to every copy. What NumPy unpickles takes no writes:
+    :mod:`goalbound.learners.copying` makes it a record again.
+
+    >>> record = new_record(record_type(integers=("visits",), reals=("loss",)))
+    >>> record["visits"] += 2
+    >>> record["visits"], record["loss"]
+    (np.int64(2), np.float64(0.0))
+    """
+    record: np.void = np.zeros(1, kind)[0]
+    return record
+
+
+def assign(record: np.void, other: np.void) -> None:
+    """All fields become those of another record of the same type."""
+    np.asarray(record)[...] = other
+
+
+def field_arrays(record: np.void | NDArray[np.void]) -> dict[str, NDArray[Any]]:
+    """Each field as a writable view [1] of the record, or [K] of an array of K records."""
+    names = record.dtype.names or ()
+    return {name: np.asarray(record).reshape(-1)[name] for name in names}
+
+
+def named_arrays(
+    prefix: str, group: Struct, *, without: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, NDArray[Any]]]:
+    """The arrays of nested structs, and the fields of their records, each under its path; all are writable views.
+
+    ``without`` names fields that are left out.
+    """
+    for name, value in group._asdict().items():
+        if name in without:
+            continue
+        if isinstance(value, Struct):
+            yield from named_arrays(f"{prefix}.{name}", value, without=without)
+        elif isinstance(value, np.void):
+            for field, array in field_arrays(value).items():
+                yield f"{prefix}.{name}.{field}", array
+        elif isinstance(value, np.ndarray):
+            yield f"{prefix}.{name}", value

@@ -1,0 +1,106 @@
+"""What is recorded of a request besides the columns of an event, and what may come in, also of logs of 1.0.0."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from goalbound.errors import ArgumentError, StoreError
+from goalbound.models import Support
+from goalbound.models.validation import short_repr
+from goalbound.serve.store.events import canonical
+
+_REMEDY = (
+    "which this version cannot replay: export the log with goalbound 1.0.0, and learn its finished cases as a log in a "
+    "new store"
+)
+
+
+def actions_of(support: Support, allowed: Any) -> list[int] | None:
+    """Actions by number or name, as increasing numbers; None: all."""
+    if allowed is None:
+        return None
+    if not isinstance(allowed, list | tuple) or len(allowed) > 100_000:
+        raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name")
+    try:
+        return sorted({support.action(action) for action in allowed})
+    except TypeError:
+        raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
+
+
+def begin_body(id: str, context: Any, allowed: list[int] | None) -> bytes:
+    """What a case is begun with."""
+    try:
+        body = {"id": id, "context": _plain(context)}
+    except RecursionError:
+        raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
+    if allowed is not None:
+        body["allowed"] = allowed
+    return _encoded(body)
+
+
+def abandon_body(reason: str, *, missing_at_random: bool) -> bytes:
+    """What a case is abandoned with."""
+    if not isinstance(reason, str) or not reason:
+        raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
+    return _encoded({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as JSON has them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def checked_loss(loss: Any) -> float:
+    """A loss as it is recorded."""
+    if isinstance(loss, np.generic):
+        loss = loss.item()
+    if isinstance(loss, bool) or not isinstance(loss, int | float):
+        raise ArgumentError(f"loss is {short_repr(loss)}; it is a number")
+    try:
+        amount = float(loss) + 0.0  # no negative zero, which the database would not keep
+    except OverflowError:
+        raise ArgumentError(f"loss is {short_repr(loss)}; it is a number that is too large") from None
+    if not math.isfinite(amount):  # the database would keep NaN as nothing, and the hash would not fit any more
+        raise ArgumentError(f"loss is {amount}; it is a finite number")
+    return amount
+
+
+def body_allowed(allowed: list[int] | None) -> bytes | None:
+    """What is recorded of a step besides its columns."""
+    return None if allowed is None else canonical({"allowed": allowed})
+
+
+def learner_fields(about: dict[str, Any]) -> dict[str, Any]:
+    """What a log or a snapshot says of a learner, without what only version 1.0.0 wrote.
+
+    >>> learner_fields({"name": "a", "follows": None, "mixing": 0.0, "seed": 0, "learns_from_shadow": True})
+    {'name': 'a', 'follows': None}
+    """
+    if about.get("mixing"):
+        raise StoreError(f"the learner {about.get('name')} mixes in random actions, {_REMEDY}")
+    return {name: value for name, value in about.items() if name not in ("mixing", "seed", "learns_from_shadow")}
+
+
+def check_no_shadow(shadow: Any, place: str) -> None:
+    """An error if a case is a shadow case."""
+    if shadow:
+        raise StoreError(f"{place} is of a shadow case, {_REMEDY}")
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    try:
+        return canonical(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentError(
+            f"the context or another text cannot be written as JSON ({error}); give numbers, texts, lists or "
+            "dictionaries of them, and no NaN"
+        ) from None

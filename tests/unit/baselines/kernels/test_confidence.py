@@ -1,0 +1,89 @@
+"""What a pair looks like to each context-free method, by the formulas."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+
+from goalbound.baselines import Method
+from goalbound.baselines.kernels.confidence import update_pair
+from goalbound.kernels.value_iteration import optimistic_row
+from tests.support.tabular_kernels import DELTA, Arguments, arguments
+
+NEXT = [2, 0, 2, 3, 0, 2, 2, 3]  # of pair 0, in this order: state 0 twice, 2 four times, the goal twice
+LOSSES = [0.5, 0.25, 0.5, 0.75, 0.5, 0.25, 0.5, 0.75]  # mean 1/2, mean square 0.28125
+N, SCALE = 8.0, 0.03
+
+
+def taught(method: Method) -> Arguments:
+    """A learner that saw eight steps of pair 0, loss floor 0.1, and has looked at it."""
+    case = arguments(method)
+    for following, loss in zip(NEXT, LOSSES, strict=True):
+        case.record(0, following, loss)
+    update_pair.python(case.constants, case.learner, 0)
+    return case
+
+
+def test_steps_are_counted_in_the_order_in_which_next_states_came() -> None:
+    case = taught(Method("uc-ssp"))
+    counts = case.learner.counts
+    assert (counts.visits[0], counts.goals[0], counts.seen[0]) == (8, 2, 2)
+    assert counts.seen_state[:2].tolist() == [2, 0]
+    assert counts.seen_count[:2].tolist() == [4, 2]
+    assert counts.seen_index[:4].tolist() == [1, -1, 0, -1]
+    assert (counts.loss_sums[0], counts.square_sums[0]) == (4.0, 2.25)
+
+
+def test_the_optimistic_loss_is_the_mean_less_its_radius() -> None:
+    case = taught(Method("uc-ssp", scale=SCALE))
+    assert case.learner.main.sets.losses[0] == pytest.approx(0.5 - SCALE * sqrt(log(4 * 6 * 64 / DELTA) / 16))
+    wide = taught(Method("uc-ssp"))
+    assert wide.learner.main.sets.losses[0] == 0.1  # the floor
+
+
+@pytest.mark.parametrize(
+    ("method", "radius"),
+    [
+        (Method("uc-ssp", scale=SCALE), SCALE * sqrt(8 * 3 * log(2 * 2 * N / DELTA) / N)),
+        (Method("hoeffding-ssp", loss_bound=2.0, scale=SCALE), 5 * SCALE * sqrt(3 * log(6 * N / DELTA) / N)),
+    ],
+    ids=str,
+)
+def test_half_the_l1_radius_may_be_taken_from_the_row(method: Method, radius: float) -> None:
+    case = taught(method)
+    sets = case.learner.main.sets
+    assert case.row() == {2: 0.5, 0: 0.25}
+    assert sets.mass[0] == 0.75
+    assert sets.ball[0] == pytest.approx(radius / 2)
+    out = np.zeros(2)
+    optimistic_row.python(sets, 0, np.array([5.0, 0.0, 1.0, 0.0]), 0.0, out)
+    taken = min(radius / 2, 0.25)  # from state 0 first, where the value is largest
+    assert out == pytest.approx([0.5 - (radius / 2 - taken), 0.25 - taken])
+
+
+def test_bernstein_takes_from_every_next_state_and_drops_the_empty_ones() -> None:
+    a = log(6 * N / DELTA) / N
+    case = taught(Method("bernstein-ssp", scale=0.01))
+    assert case.row() == pytest.approx({s: p - 0.01 * (28 * a + 4 * sqrt(p * a)) for s, p in {2: 0.5, 0: 0.25}.items()})
+    narrow = taught(Method("bernstein-ssp", scale=0.015))
+    assert list(narrow.row()) == [2]  # 0.25 - 0.015 (28 a + 2 sqrt(a)) < 0, a = 0.772
+
+
+def test_the_bonus_of_visgo() -> None:
+    case = taught(Method("eb-ssp", scale=SCALE))
+    iota = log(12 * 6 * 4 * 64 / DELTA)
+    assert case.learner.bonus.rate[0] == pytest.approx(iota / N)
+    assert case.learner.bonus.flat[0] == pytest.approx(2 * sqrt(2) * sqrt(0.5 * iota / N))
+    assert case.learner.bonus.steep[0] == pytest.approx(2 * sqrt(2) * sqrt(4 * iota) / N)
+    assert case.row() == {2: 0.5, 0: 0.25}
+
+
+def test_the_bonus_of_ulcvi() -> None:
+    method = Method("ulcvi", loss_bound=2.0, time_bound=1.0, episodes=3, scale=SCALE)
+    case = taught(method)
+    rate = log(12 * 6 * 26 * 4 * 64 / DELTA) / N
+    assert case.learner.bonus.rate[0] == pytest.approx(rate)
+    assert case.learner.bonus.flat[0] == pytest.approx(SCALE * (sqrt(2 * (0.28125 - 0.25) * rate) + 5 * rate))
+    assert case.learner.bonus.steep[0] == pytest.approx(SCALE * 62 * 26**3 * 3 * rate)

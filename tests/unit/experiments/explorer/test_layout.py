@@ -1,0 +1,79 @@
+"""Where states are drawn."""
+
+import numpy as np
+import pytest
+
+from goalbound.errors import ArgumentError
+from goalbound.experiments.explorer.layout import MOST_DRAWN, goal_distances, make_layout, mean_moves
+from goalbound.models import Support
+from goalbound.problems import long_corridor, random_cssp, windy_grid
+
+
+def test_states_that_are_named_by_row_and_column_are_on_a_grid_with_the_goal_in_the_last_cell():
+    support = windy_grid(3, 4).support
+    layout = make_layout(support)
+    assert (layout.kind, layout.size, layout.goal) == ("grid", (4, 3), (3.0, 2.0))
+    assert layout.places[support.state("row 2, column 3")] == (2.0, 1.0)
+    assert layout.moves[support.action("east")] == (1, 0)
+    assert support.action("drift") not in layout.moves
+
+
+def test_numbered_states_are_put_row_by_row_on_the_grid_that_is_asked_for():
+    lake = Support.from_pairs([{0: [1]}, {0: [2]}], state_names=["observation 0", "observation 5"], action_names=["Up"])
+    layout = make_layout(lake, grid=(2, 4))
+    assert layout.places == [(0.0, 0.0), (1.0, 1.0)]
+    assert layout.goal == (3.0, 1.0)
+    assert dict(layout.moves) == {0: (0, -1)}
+    assert make_layout(Support.full(4, 1), grid=(2, 2)).goal is None  # a state is in the last cell
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [((1, 3), 'state 1 ("observation 5") has no place'), ((0, 3), "1 to 900 cells"), ((100, 100), "1 to 900 cells")],
+)
+def test_a_grid_that_does_not_fit_is_an_error(grid, said):
+    lake = Support.from_pairs([{0: [1]}, {0: [2]}], state_names=["observation 0", "observation 5"])
+    with pytest.raises(ArgumentError) as error:
+        make_layout(lake, grid=grid)
+    assert said in str(error.value)
+
+
+def test_two_states_in_one_cell_are_an_error():
+    alike = Support.from_pairs([{0: [1]}, {0: [2]}], state_names=["a 1", "b 1"])
+    with pytest.raises(ArgumentError, match="two states have the same place"):
+        make_layout(alike, grid=(2, 2))
+
+
+def test_a_graph_has_every_state_at_a_place_of_its_own_and_the_goal_at_the_right():
+    support = random_cssp(20).support
+    layout = make_layout(support)
+    assert layout.kind == "graph"
+    assert len({*layout.places, layout.goal}) == 21
+    assert all(x < layout.goal[0] for x, _ in layout.places)
+    assert max(np.unique([x for x, _ in layout.places], return_counts=True)[1]) <= 7
+
+
+def test_many_states_are_in_the_table_only():
+    assert make_layout(long_corridor(MOST_DRAWN).support).kind == "graph"
+    assert make_layout(long_corridor(MOST_DRAWN + 1).support).kind == "table"
+
+
+def test_distances_are_the_fewest_moves_and_states_without_a_way_are_farthest():
+    chain = Support.from_pairs([{0: [1]}, {0: [2]}, {0: [0, 4]}, {0: [3]}])
+    assert goal_distances(chain).tolist() == [3, 2, 1, 4]
+
+
+def test_other_actions_lead_as_far_as_their_rows_say():
+    problem = windy_grid(2, 3)
+    moves = mean_moves(make_layout(problem.support), problem)
+    pair = problem.support.pair("row 1, column 1", "drift")
+    assert moves[str(pair)] == [[0.0, 0.0], [0.9, 0.0], [0.0, 0.9]]
+    assert str(problem.support.pair("row 1, column 1", "east")) not in moves
+    before_goal = problem.support.pair("row 2, column 2", "drift")
+    assert moves[str(before_goal)][1] == [0.9, 0.0]
+
+
+def test_the_layout_is_plain_values():
+    assert make_layout(Support.full(1, 1)).as_json() == {
+        "kind": "graph", "places": [[0.0, 0.0]], "goal": [1.0, 0.0], "size": [2, 1], "moves": {},
+    }  # fmt: skip

@@ -1,0 +1,119 @@
+"""Learners of experiments: from records, and played again."""
+
+import numpy as np
+import pytest
+
+from goalbound.errors import ArgumentError
+from goalbound.experiments.explorer.runs import (
+    ReplayOptions,
+    chosen_runs,
+    grid_of,
+    recorded_course,
+    replayed_course,
+    run_problem,
+    view_times,
+)
+from goalbound.experiments.registry import Component
+from goalbound.experiments.run import run
+from goalbound.experiments.run_spec import RunSpec
+
+
+def spec(learner="lr-cssp", label="LR-CSSP", problem="ladder", seed=0, **settings):
+    return RunSpec(
+        Component("treatment-ladder", {"levels": 2, "markers": 1}, problem), Component(learner, settings, label),
+        Component("dirichlet", {}, "dirichlet"), "deterministic", 12, seed, 1000,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def record():
+    return run(spec())
+
+
+def test_a_record_has_the_policies_of_the_end(record):
+    course = recorded_course(record)
+    (view,) = course.views
+    assert view.episodes == 12
+    assert len(view.policy) == len(course.contexts) == 41
+    assert set(view.lower) == set(view.upper) == set(view.known) == {None}
+    assert "not played again" in course.notes[0]
+
+
+def test_a_replay_has_the_regret_of_the_record_and_ends_with_its_policies(record):
+    told = []
+    course = replayed_course(record.spec, ReplayOptions(views=3, contexts=5), record=record, tell=told.append)
+    assert course.notes == ["The replay has the regret of the record."]
+    assert [view.episodes for view in course.views] == [0, 1, 12]
+    assert len(told) == 3
+    assert course.contexts.tolist() == [[0.0, 1.0], [0.25, 0.75], [0.5, 0.5], [0.75, 0.25], [1.0, 0.0]]
+    of_record = dict(
+        zip(map(tuple, recorded_course(record).contexts), recorded_course(record).views[0].policy, strict=True)
+    )
+    for context, policy in zip(course.contexts, course.views[-1].policy, strict=True):
+        assert of_record[tuple(context)] == policy
+
+
+def test_a_replay_may_end_early_and_then_says_nothing_of_the_record(record):
+    course = replayed_course(record.spec, ReplayOptions(views=2, contexts=2, episodes=3), record=record)
+    assert [view.episodes for view in course.views] == [0, 3]
+    assert course.notes == []
+    assert "3 of 12 episodes" in course.source
+
+
+def test_a_replay_that_differs_from_the_record_says_so(record):
+    other = spec(seed=1)
+    course = replayed_course(other, ReplayOptions(views=1, contexts=2), record=record)
+    assert "other versions" in course.notes[0]
+
+
+def test_a_learner_without_plan_has_no_course():
+    assert replayed_course(spec("random", "random"), ReplayOptions(views=1, contexts=2)) is None
+
+
+def test_views_are_few_and_end_with_all_episodes():
+    for episodes in (1, 7, 99, 1000, 123_456):
+        times = view_times(episodes, 6)
+        assert times[0] == 0
+        assert times[-1] == episodes
+        assert times == sorted(set(times))
+        assert len(times) <= 6
+    assert view_times(100, 1) == [100]
+
+
+def test_the_problem_of_a_run_is_made_as_the_run_makes_it():
+    assert np.array_equal(run_problem(spec()).component_names, ("marker A", "no marker"))
+
+
+def test_grids_of_gymnasium_are_known():
+    assert grid_of("frozen-lake", {}) == (4, 4)
+    assert grid_of("windy-grid", {}) is None
+
+
+RUNS = [
+    spec(label=label, problem=problem, seed=seed)
+    for problem in ("one", "two")
+    for label in ("a", "b")
+    for seed in (4, 2)
+]
+
+
+def test_the_first_problem_and_seed_of_all_learners_are_chosen_unless_others_are_named():
+    chosen = chosen_runs(RUNS, problem=None, learners=[], seed=None)
+    assert [(run.problem.label, run.learner.label, run.seed) for run in chosen] == [("one", "a", 2), ("one", "b", 2)]
+    chosen = chosen_runs(RUNS, problem="two", learners=["b"], seed=4)
+    assert [(run.problem.label, run.learner.label, run.seed) for run in chosen] == [("two", "b", 4)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"problem": "three"}, 'no problem of the experiment is called "three"; there are "one", "two"'),
+        ({"learners": ["c"]}, 'no learner of the experiment is called "c"; there are "a", "b"'),
+        ({"seed": 7}, "no run has the seed 7; there are 2, 4"),
+    ],
+)
+def test_what_is_not_there_is_an_error_that_lists_what_is(wanted, said):
+    with pytest.raises(ArgumentError, match=said.replace("?", r"\?")):
+        chosen_runs(RUNS, **{"problem": None, "learners": [], "seed": None, **wanted})
+    with pytest.raises(ArgumentError, match="no runs to explore"):
+        chosen_runs([], problem=None, learners=[], seed=None)

@@ -1,0 +1,111 @@
+"""Without a numba that fits, kernels run as Python: one warning, the same results, no error in the middle of a run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goalbound.jit import compile as compilation
+
+JIT = Path(compilation.__file__).parent
+PLAYED = """
+import os, sys, warnings
+import numpy as np
+from goalbound import LRCSSP, play, widths
+from goalbound.errors import NotCompiledWarning
+from goalbound.jit import compile as compilation
+from goalbound.problems import treatment_ladder
+from goalbound.simulation import Dirichlet
+
+problem = treatment_ladder(2, markers=2)
+
+def regret():
+    learner = LRCSSP(problem.support, problem.context_size, loss_floor=0.1, widths=widths.paper())
+    contexts = Dirichlet.symmetric(problem.context_size)
+    return play(problem, learner, contexts, episodes=12, seed=3, step_limit=30).expected_regret.tobytes()
+
+expected = regret()  # the run of a toy: Python
+compilation.TOY_WORK = 200  # reached in the middle of the run
+"""
+EACH_NAME = (
+    PLAYED
+    + """
+import importlib, numba
+
+failed = []
+for word in sys.argv[1:]:
+    module, _, name = word.partition(":")
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            delattr(importlib.import_module(module), name)
+            if f"{module}.{name}" in sys.modules:
+                sys.modules[f"{module}.{name}"] = None  # a module: importing it fails
+            gone = module != "numba" or not os.path.exists(os.path.join(numba.__path__[0], name))  # else imported anew
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                same = regret() == expected
+            told = [str(one.message) for one in caught if one.category is NotCompiledWarning]
+            code = 0 if same and len(told) == gone and all("pip install 'numba" in one for one in told) else 2
+        finally:
+            os._exit(code)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        failed.append(word)
+print(failed)
+"""
+)
+
+
+def printed_by(program: str, *words: str, **environment: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, env={**os.environ, **environment},
+        check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()
+
+
+def names_of_numba() -> list[str]:
+    """What our modules import from numba and llvmlite, as "module:name"."""
+    found = set()
+    for file in JIT.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in ("numba", "llvmlite"):
+                found.update(f"{node.module}:{alias.name}" for alias in node.names)
+    return sorted(found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each name is deleted in a process of its own")
+def test_a_name_that_numba_no_longer_has_costs_speed_and_nothing_else():
+    names = names_of_numba()
+    assert "numba:_dynfunc" in names
+    assert printed_by(EACH_NAME, *names) == "[]"
+
+
+def test_a_compiler_that_fails_costs_speed_and_nothing_else(monkeypatch):
+    def failing(self, arguments):
+        raise RuntimeError("a pass has another name\nand more lines")
+
+    monkeypatch.setattr(compilation.Compiler, "_works", True)
+    monkeypatch.setattr(compilation.Kernel, "_compile", failing)
+
+    def doubled(x):
+        return 2 * x
+
+    kernel = compilation.kernel(doubled)
+    with pytest.warns(compilation.NotCompiledWarning, match=r"RuntimeError: a pass has another name\); kernels run as"):
+        assert kernel.compiled(3) == 6
+    assert kernel.compiled(4) == 8  # no second warning: it would be an error here
+    assert kernel.program(4) is None
+    assert not kernel.is_ready(4)
+
+
+def test_numba_can_be_told_not_to_compile():
+    program = PLAYED + "warnings.simplefilter('error'); print(regret() == expected, compilation.Compiler.works())"
+    assert printed_by(program, NUMBA_DISABLE_JIT="1") == "True False"

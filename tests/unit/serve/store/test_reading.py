@@ -1,0 +1,185 @@
+"""What a store says about cases and learners."""
+
+import warnings
+
+import pytest
+
+from goalbound import LRCSSP, Apprentice, GreedyRidge, Guarded, InUnits, LossScale, Monitored, Support, load_learner
+from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.errors import CaseFinished, CaseNotFound
+from goalbound.serve.store.reading import alarms, case_of, proposal_now
+from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
+from tests.support.services import asked
+from tests.support.stores import drawing, open_store
+
+CALM = [1.0, 0.0]
+
+
+def test_a_case_is_told_with_names_from_its_beginning_to_its_end(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", greedy())
+        store.create("rival", drawing(), follows="incidents")
+        learner.begin(CALM, "down", id="a", allowed=["restart"])
+        learner.override("a", "page", 0.4, "degraded", step=1)
+        found = learner.case("a")
+        assert (found["open"], found["step"], found["state_name"], found["context"]) == (True, 1, "degraded", CALM)
+        assert [(one["kind"], one.get("taken"), one["next_state"]) for one in found["history"]] == [
+            ("begin", None, "down"),
+            ("override", "page", "degraded"),
+        ]
+        assert found["history"][0]["allowed"] == [0]
+        assert found["history"][0]["others"] == {"rival": "restart"}
+        learner.abandon("a", "lost contact")
+        found = learner.case("a")
+        assert (found["open"], found["step"], found["action"]) == (False, 2, None)
+        assert found["history"][-1]["reason"] == "lost contact"
+        with pytest.raises(CaseNotFound):
+            learner.case("b")
+
+
+def test_a_case_is_told_with_what_happened_in_the_same_batch(engine):
+    """Its step, whether it is open, and its history are of one moment, before and after the commit."""
+    engine.observe("incidents", "0", 0.1, "goal", step=1)
+    engine.observe("incidents", "1", 0.1, "down", step=1)
+    engine.begin("incidents", CALM, "down", id="new")
+    told = {id: case_of(engine, "incidents", id) for id in ("0", "1", "new")}
+    assert [(one["open"], one["step"], len(one["history"])) for one in told.values()] == [
+        (False, 1, 2), (True, 1, 2), (True, 0, 1)
+    ]  # fmt: skip
+    assert told["new"]["context"] == CALM
+    engine.commit()
+    assert {id: case_of(engine, "incidents", id) for id in told} == told
+
+
+def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
+    for step in range(1, 6):
+        engine.observe("incidents", "0", 0.1, "down", taken="restart", step=step)
+        if step == 3:
+            engine.commit()
+    whole = case_of(engine, "incidents", "0")
+    assert [one["step"] for one in whole["history"]] == [0, 1, 2, 3, 4, 5]
+    assert not whole["earlier"]
+    for end, limit in [(6, 4), (6, 1), (5, 2), (3, 3), (3, 2), (0, 2), (6, 0)]:
+        before = None if end == 6 else whole["history"][end]["seq"]
+        some = case_of(engine, "incidents", "0", before=before, limit=limit)
+        assert some["history"] == whole["history"][max(end - limit, 0) : end]
+        assert some == {**whole, "history": some["history"], "earlier": end > limit}
+    engine.abandon("incidents", "0", "lost")
+    ended = case_of(engine, "incidents", "0", before=whole["history"][2]["seq"])
+    assert (ended["open"], ended["step"], len(ended["history"])) == (False, 6, 2)
+
+
+def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tmp_path):
+    learner = CovariateLearner(Hats([0, 100], clamp=True), InUnits(greedy(), LossScale("min", cap=60)))
+    with open_store(tmp_path / "store") as store:
+        stored = store.create("incidents", learner)
+        stored.begin(25, "down", id="a")
+        found = stored.explain("a")
+        assert str(found) == str(learner.explain(25, "down"))
+        assert stored.status()["unit"] == "min"
+        assert stored.status()["columns"] == list(learner.map.column_names)
+        stored.abandon("a", "lost")
+        with pytest.raises(CaseFinished):
+            stored.explain("a")
+
+
+def test_the_goal_has_its_own_name_in_steps_history_and_status(tmp_path):
+    support = Support.from_names({"down": {"restart": ["down", "done"]}}, goal="done")
+    GreedyRidge(support, 1, loss_floor=0.1).save(tmp_path / "learner.npz")
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", load_learner(tmp_path / "learner.npz"))
+        for id, goal in (("a", "done"), ("b", "goal")):
+            learner.begin([1.0], "down", id=id)
+            assert learner.observe(id, 0.1, goal).done
+            assert learner.case(id)["history"][-1]["next_state"] == "done"
+        assert learner.status()["goal_name"] == "done"
+
+
+def test_alarms_are_found_inside_wrappers():
+    learner = InUnits(Monitored(greedy(), run_length=1000), LossScale("min", cap=1))
+    assert alarms(learner) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.learn_log([*people(BEFORE, 200), *people(AFTER, 60, seed=1)])
+    found = alarms(learner)
+    assert [one["kind"] for one in found] == ["change"]
+    assert "no longer holds" in found[0]["text"]
+
+
+def test_what_would_be_proposed_is_said_without_being_recorded(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", drawing())
+        made = learner.begin(CALM, "down", id="a")
+        digest = store.digest()
+
+        def proposed(allowed):
+            return store.writer.call(lambda engine: proposal_now(engine, "incidents", "a", allowed), writes=False)
+
+        assert proposed(None)[:5] == proposed(["restart", "page"])[:5] == made[:5]
+        other = proposed([1 - made.action])
+        assert (other.action, other.name, other.repeated) == (
+            1 - made.action,
+            ["restart", "page"][1 - made.action],
+            False,
+        )
+        assert store.digest() == digest
+        assert learner.act("a", allowed=[1 - made.action])[:5] == other[:5]
+
+
+def by_runbook():
+    """The learner inside has learned to restart, and the runbook pages."""
+    learner = Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK, margin=-5.0)
+    learner.learn_log(people(BEFORE, 40))
+    return learner
+
+
+def guarded():
+    learner = Guarded(greedy(), RUNBOOK, after_steps=1)
+    learner.learn_log(people(BEFORE, 40))
+    return learner
+
+
+MIN = LossScale("min", cap=60)
+WRAPPED = {
+    "apprentice": (by_runbook, CALM),
+    "guarded": (guarded, CALM),
+    "monitored": (lambda: Monitored(guarded()), CALM),
+    "in units": (lambda: InUnits(by_runbook(), MIN), CALM),
+    "behind a map": (lambda: CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(guarded()), MIN)), 25),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_is_explained_is_what_was_proposed_in_the_store_and_over_http(tmp_path, name):
+    make, context = WRAPPED[name]
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", make())
+        answers = [learner.begin(context, "degraded", id="a")]
+        reasons = []
+        for step in range(1, 4):
+
+            async def ask(client):
+                return (await client.get("/v1/learners/incidents/cases/a/explanation")).json()
+
+            told = asked(store, ask)
+            assert told == learner.explain("a").as_json()
+            assert told["chosen"] == answers[-1].name
+            assert [one["action"] for one in told["actions"]] == ["restart", "page"]
+            reasons.append(told["reason"])
+            answers.append(learner.observe("a", 0.1, "degraded", step=step))
+    led = "after 1 step" if "guard" in name or name in ("monitored", "behind a map") else "no other policy is sure"
+    assert reasons[-1].startswith("page, as the runbook says: " + led)
+
+
+def test_an_explanation_says_that_an_action_was_the_only_one_allowed_or_drawn(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("incidents", by_runbook())
+        assert learner.begin(CALM, "down", id="a", allowed=["restart"]).name == "restart"
+        assert learner.explain("a").reason == "restart, as it is the only one allowed."
+        assert learner.begin(CALM, "down", id="b").name == "page"
+        assert learner.act("b", allowed=["restart"]).name == "restart"
+        assert learner.explain("b").reason == "restart, as it is the only one allowed."
+        store.create("rival", guarded(), follows="incidents")
+        store.promote("rival")
+        found = learner.explain("b")
+        assert found.actions[found.chosen].action == "restart"

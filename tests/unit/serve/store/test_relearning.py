@@ -1,0 +1,121 @@
+"""What comes out of a store: a learner that has forgotten what changed, and files of learners."""
+
+import warnings
+
+import pytest
+
+from goalbound import Guarded, InUnits, LossScale, MappedContexts, Monitored, load_learner
+from goalbound.adapters.covariates import CovariateLearner, Hats
+from goalbound.errors import ExcessLossWarning, FileConflictError, LearnerError
+from goalbound.learners.layers import unwrap
+from goalbound.serve.store import Follower
+from goalbound.serve.store.cases import Managed
+from goalbound.serve.store.events import Event, Kind
+from goalbound.serve.store.machine import Machine
+from goalbound.serve.store.reading import alarms
+from tests.support.incidents_at_work import RUNBOOK, changed, greedy
+from tests.support.stores import open_store
+
+CALM = [1.0, 0.0]
+HATS = Hats([0, 100], clamp=True)
+
+
+WRAPPED = {
+    "alone": (changed, CALM),
+    "guarded": (lambda: changed(Guarded(greedy(), RUNBOOK, after_steps=5)), CALM),
+    "in units behind a map": (lambda: CovariateLearner(HATS, InUnits(changed(), LossScale("min", cap=60))), 0),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_relearned_challenger_is_put_in_and_promoted(tmp_path, name):
+    make, context = WRAPPED[name]
+    with open_store(tmp_path / "store") as store:
+        store.create("recovery", make())
+        fresh = store.relearn("recovery", "fresh")
+        assert (fresh.status()["follows"], fresh.status()["alarms"]) == ("recovery", [])
+        assert 0 < fresh.status()["steps"] < store.learner("recovery").status()["steps"]
+        store.promote("fresh")
+        recovery = store.learner("recovery")
+        assert recovery.status()["alarms"] == []
+        assert recovery.begin(context, "down", id="a").name == "page"
+        assert store.relearn("fresh").status()["follows"] == "recovery"
+        digest = store.digest()
+    with open_store(tmp_path / "store") as store:
+        assert store.digest() == digest
+
+
+def test_relearned_acknowledge_and_alarms_go_through_maps_and_units():
+    for learner in (
+        InUnits(changed(), LossScale("min", cap=60)),
+        CovariateLearner(HATS, changed()),
+        MappedContexts(changed(), [[1.0, 0.0], [0.0, 1.0]]),
+    ):
+        assert len(learner.alarms) == len(learner.inner.alarms) > 0
+        again = learner.relearned(keep_others=False)
+        assert type(again) is type(learner)
+        assert again.alarms == ()
+        assert unwrap(again)._steps < unwrap(learner)._steps
+        learner.acknowledge()
+        assert learner.alarms == ()
+        assert alarms(learner) == []
+
+
+def with_two_alarms():
+    """A monitor that has noticed a change, and inside it a guard that has noticed losses above its plans."""
+    inside = Guarded(greedy(), RUNBOOK, after_steps=30)
+    learner = changed(inside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExcessLossWarning)
+        while not inside._test.add(10.0, 1.0):
+            pass
+    assert [one["kind"] for one in alarms(learner)] == ["change", "excess"]
+    return learner
+
+
+def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_replay_agrees(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        recovery = store.create("recovery", with_two_alarms())
+        recovery.acknowledge()
+        assert recovery.status()["alarms"] == []
+        digest = store.digest()
+    with open_store(tmp_path / "store") as store:
+        assert store.digest() == digest
+
+
+def test_an_acknowledgement_of_version_1_0_0_was_of_the_outermost_alarms_and_stays_so():
+    machine = Machine()
+    machine.add(Managed(1, "recovery", with_two_alarms()))
+    event = Event(1, Kind.ACKNOWLEDGE, 1, None, None, None, None, None, None, None, None, None, 0, b"")
+    assert machine.replay(event).body is None
+    assert [one["kind"] for one in alarms(machine.learners[1].learner)] == ["excess"]
+
+
+def test_without_a_change_there_is_nothing_to_learn_anew(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("plain", InUnits(greedy(), LossScale("min", cap=60)))
+        store.create("quiet", Monitored(greedy()))
+        with pytest.raises(LearnerError, match="plain is no Monitored learner"):
+            store.relearn("plain")
+        with pytest.raises(LearnerError, match="quiet has noticed no change"):
+            store.relearn("quiet")
+
+
+def test_a_learner_is_written_as_it_is_now_without_its_open_cases(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        learner = store.create("recovery", InUnits(Monitored(greedy()), LossScale("min", cap=60)))
+        learner.begin(CALM, "down", id="a")
+        learner.observe("a", 6.0, "down", step=1)
+        digest = store.digest()
+        learner.save(tmp_path / "now.npz")
+        assert store.digest() == digest
+        with Follower.open(tmp_path / "store") as follower:
+            follower.learner("recovery").save(tmp_path / "same.npz")
+        assert (tmp_path / "same.npz").read_bytes() == (tmp_path / "now.npz").read_bytes()
+        found = load_learner(tmp_path / "now.npz")
+        assert unwrap(found)._steps == 1
+        assert found.open_episodes == ()
+        store.create("copy", found)
+        with pytest.raises(FileConflictError, match="overwrite=True"):
+            learner.save(tmp_path / "now.npz")
+        learner.save(tmp_path / "now.npz", overwrite=True)
