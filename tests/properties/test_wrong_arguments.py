@@ -255,7 +255,9 @@ CASES: dict[str, Case] = {
     "is_proper": (planning.is_proper, {"ssp": SSP, "policy": [0, 0]}),
     "blocking_states": (planning.blocking_states, {"ssp": SSP}),
     "optimal_values": (gb.optimal_values, {"problem": PROBLEM, "contexts": [[0.5, 0.5]], "tolerance": 1e-6}),
-    "context_bounds": (gb.context_bounds, {"problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "time_limit": 9.0}),
+    "context_bounds": (gb.context_bounds, {
+        "problem": PROBLEM, "tolerance": 0.5, "most_regions": 3, "time_limit": 9.0, "progress": None,
+    }),
     "robust_plan": (planning.robust_plan, {"sets": PLAUSIBLE, "tolerance": 1e-6}),
     "LRCSSP.policy_bounds": (lambda **a: learner().policy_bounds(**a), {"context": [0.5, 0.5], "policy": [0, 0]}),
     "LRCSSP.robust_plan": (lambda **a: learner().robust_plan(**a), {"context": [0.5, 0.5]}),
@@ -604,6 +606,7 @@ NOT_TRIED = {
 """public names that are not called with wrong arguments here"""
 FINE = {
     ("play", "progress", "a class"),
+    ("context_bounds", "progress", "a class"),
     *(("read_log", "table", label) for label in ("text", "no text", "a number as text")),
 }
 """what a function of the user's own does is the user's; text is the path of a file, and errors of files are Python's"""

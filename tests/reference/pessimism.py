@@ -63,7 +63,7 @@ def corners(low: Sequence[Fraction], high: Sequence[Fraction]) -> list[list[Frac
     for free in range(len(low)):
         others = [(low[k], high[k]) for k in range(len(low)) if k != free]
         for ends in itertools.product(*others):
-            rest = 1 - sum(ends)
+            rest = Fraction(1) - sum(ends)
             if low[free] <= rest <= high[free]:
                 found.add((*ends[:free], rest, *ends[free:]))
     return [list(corner) for corner in sorted(found)]

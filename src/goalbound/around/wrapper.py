@@ -24,6 +24,7 @@ from goalbound.learners.anew import learned_since
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.layers import unwrap
 from goalbound.models.files.io import LIMIT
+from goalbound.models.validation import check_callable
 
 
 class InnerAttribute:
@@ -200,6 +201,7 @@ def restored_from(fresh: Any, data: NDArray[np.uint8], *, limit: int = LIMIT) ->
 
 def loaded_from(data: NDArray[np.uint8], load: Callable[..., Any], *, limit: int = LIMIT) -> Any:
     """The learner that ``load(path)`` reads from the bytes, which came from a file that was read with this limit."""
+    check_callable(load, "load_learner", "a function that reads a learner from a path, such as LRCSSP.load")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "learner"
         path.write_bytes(data.tobytes())

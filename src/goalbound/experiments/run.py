@@ -24,6 +24,7 @@ from goalbound.learners.card import learner_card
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP
+from goalbound.models.validation import check_callable
 from goalbound.planning import ContextBounds
 from goalbound.simulation import Adversary, FromArray, Simulation
 from goalbound.simulation.diagnostics import AuditOptions
@@ -50,6 +51,8 @@ def run(spec: RunSpec, *, plugins: Plugins | Iterable[str] = (), progress: Progr
         ArgumentError: the spec is invalid, or the third-party code here is not that of the run; the
             message names the group.
     """
+    if progress is not None:
+        check_callable(progress, "progress", "a function of (done, episodes, regret), or None")
     instance, bounds, simulation = _build_parts(spec, Plugins.of(plugins))
     accumulator = Accumulator(spec.episodes, instance.problem.context_size)
     _play(simulation, accumulator, spec.episodes, progress)

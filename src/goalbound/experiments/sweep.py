@@ -19,6 +19,7 @@ from goalbound.experiments.results_dir import ResultsDir, ScanResult
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.signals import GRACE_SECONDS, StopRequest, stop_on_signals
 from goalbound.experiments.spec import ExperimentSpec
+from goalbound.models.validation import check_callable
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def sweep(
         raise ArgumentError("workers are processes of this machine, on is a cluster; give one of them")
     if workers is not None and workers < 1:
         raise ArgumentError(f"workers is {workers}; it is 1 (this process) or more")
+    check_callable(progress, "progress", "a function of the events of goalbound.experiments.progress")
     results_dir, runs = ResultsDir(folder), spec.runs()
     with results_dir.locked():
         results_dir.prepare(spec, runs)

@@ -42,6 +42,8 @@ from goalbound.kernels.state import (
 from goalbound.kernels.stochastic_rows import cannot_reach_goal, declare_rows
 from goalbound.kernels.value_iteration import (
     INTERVAL_SET,
+    MOST_DOUBLINGS,
+    doubled_beyond,
     improve_state,
     inner_minimum,
     largest_value,
@@ -379,21 +381,22 @@ def plan_with_doubling(constants, learner, episode, workspace, sweeps):
 
     Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
     """
-    while True:
+    ended = False
+    for _ in range(MOST_DOUBLINGS):
         ended = plan(constants, learner, episode, workspace, sweeps)
         if not constants.doubling:
             return ended
         optimistic = max_optimistic_value(constants, episode)
-        if optimistic <= episode.progress["loss_bound"]:
+        if not optimistic > episode.progress["loss_bound"]:
             return ended
-        while episode.progress["loss_bound"] < optimistic:
-            episode.progress["loss_bound"] *= 2.0
+        episode.progress["loss_bound"] = doubled_beyond(episode.progress["loss_bound"], optimistic)
         if not constants.forget:
             return ended
         learner.totals["loss_bound"] = episode.progress["loss_bound"]
         learner.totals["doublings"] += 1
         restart(constants, learner)
         invalidate(episode)
+    return ended
 
 
 @lean

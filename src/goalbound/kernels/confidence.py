@@ -159,7 +159,7 @@ def to_simplex(row, stochastic):
                 total += row[k]
                 count += 1
         following = (total - 1.0) / count if count > 0 else 0.0
-        if following <= t:
+        if not following > t:  # nor where an entry is no number
             break
         t = following
     for k in range(len(row)):

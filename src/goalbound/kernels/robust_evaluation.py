@@ -53,7 +53,7 @@ def max_over_intervals(sets, pair, values, dual, turn):
     above = np.inf
     best = np.inf
     level = t
-    while True:
+    for _ in range(last - first + 2):  # a pass at the start, and one more for each value, ruled out at the latest there
         worth = t
         size = abs(t)
         least = 0.0  # what a row sums to that has all it may above t, and as little as it may elsewhere

@@ -38,6 +38,9 @@ NEWTON_STEPS = 200
 ROUNDS = 30
 """As many policies are evaluated, where policies are; more is rounding going round."""
 
+MOST_DOUBLINGS = 2200
+"""More than there are powers of two among the floats."""
+
 ROUNDING = 1e-12
 """A bound of the rounding of a backup, relative to the largest value."""
 
@@ -193,7 +196,7 @@ def min_over_l1_ball(sets, pair, values, dual, cutoff):
                     lower = max(lower, v)
         if worth >= cutoff:
             break
-        if above > take:
+        if above > take and higher < np.inf:
             rising = True
             t = higher
         elif not rising and above + level < take and lower >= 0.0:
@@ -257,7 +260,7 @@ def walk_levels(sets, pair, values, t, cutoff):
         elif least > 1.0 and way <= 0:
             way = -1
             following = next_lower(sets, values, first, last, t)
-        if following == t:
+        if not (following > t or following < t):
             break
         t = following
     return worth, t, least, most
@@ -406,6 +409,16 @@ def largest_value(iteration):
     for s in range(len(iteration.policy)):
         largest = max(largest, iteration.values[s])
     return largest
+
+
+@lean
+def doubled_beyond(bound, value):
+    """A bound, doubled until it is not below the value."""
+    for _ in range(MOST_DOUBLINGS):
+        if not bound < value:
+            break
+        bound *= 2.0
+    return bound
 
 
 @lean

@@ -66,6 +66,8 @@ delta has paid for it."""
 MANY = np.iinfo(np.int64).max // 4
 """More than is ever counted."""
 LARGEST = np.finfo(np.float64).max
+HUGE = 2.0**500
+"""More than any number that is learned; its square is still a number."""
 
 L = TypeVar("L", bound="LearnerBase")
 Arrays = dict[str, NDArray[Any]]
@@ -306,10 +308,10 @@ def fill(
 
 
 def _check_numbers(name: str, array: NDArray[Any]) -> None:
-    """An error unless real numbers are finite, or may be infinite."""
+    """An error unless the squares of real numbers are finite, or the numbers may be infinite."""
     if array.dtype != np.float64:
         return
-    fine = ~np.isnan(array) if name.endswith(_MAY_BE_INFINITE) else np.isfinite(array)
+    fine = ~np.isnan(array) if name.endswith(_MAY_BE_INFINITE) else np.abs(array) <= HUGE
     if not fine.all():
         raise FileFormatError(f"{name} holds {array[~fine][0]}")
 

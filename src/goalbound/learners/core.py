@@ -31,7 +31,7 @@ from goalbound.kernels.state import (
     new_learner_state,
     state_in_use,
 )
-from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL
+from goalbound.kernels.value_iteration import INTERVAL_SET, L2_BALL, doubled_beyond
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import check_leads, checked_support
@@ -51,6 +51,7 @@ from goalbound.learners.saved_state import (
     prior_arrays,
     prior_from,
 )
+from goalbound.learners.saved_sums import check_sums
 from goalbound.learners.settings import Settings
 from goalbound.learners.transfer import extended, merge, with_settings
 from goalbound.models import SSP, LinearCSSP, Support
@@ -172,8 +173,9 @@ class RidgeLearner(VisitLearner):
         if not run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
             raise self._stopped()
         optimistic = run(kernels.max_optimistic_value)(self._constants, episode_state)
-        while self._constants.doubling and episode_state.progress["loss_bound"] < optimistic:
-            episode_state.progress["loss_bound"] *= 2.0
+        if self._constants.doubling:
+            progress = episode_state.progress
+            progress["loss_bound"] = run(doubled_beyond)(progress["loss_bound"], optimistic)
         return self._shown(episode_state)
 
     merge = merge
@@ -368,6 +370,7 @@ class RidgeLearner(VisitLearner):
 
     def _check_state(self) -> None:
         check_learner_state(self._state, self.support, is_optimistic=self.settings.is_optimistic)
+        check_sums(self._state, self._constants, self.support)
 
     def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
         check_episode_states(states, self.support, awaits)

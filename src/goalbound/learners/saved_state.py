@@ -26,6 +26,8 @@ PRIOR_TYPES = {
     "prior.guess_rows": "<f8",
 }  # fmt: skip
 """The arrays of prior knowledge in a file, and their types."""
+MOST_DEVIATIONS = 50.0
+"""No standard normal number that is drawn is as far from 0."""
 
 
 def prior_arrays(prior: PriorKnowledge | None) -> dict[str, NDArray[Any]]:
@@ -160,7 +162,13 @@ def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray
     within("used", states.sets.used[whole], all_used, all_used)
     within("mass", states.sets.mass[:, support.leads_to_goal], 0.0, LARGEST)
     within("state", states.sets.state, 0, support.states)
-    within("forecast", states.forecast, 0.0, 1.0)
+    for name in ("low", "high"):
+        within(name, getattr(states.sets, name), 0.0, 1.0)
+    within("centre", states.sets.centre, 0.0, 1.0 + 1e-6)
+    within("noise", states.noise, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    for name, array in (("ball", states.sets.ball), ("norm", states.norm), ("known_width", states.known_width)):
+        within(name, array, 0.0, LARGEST)
+    within("forecast", states.forecast, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)  # it has a logarithm
     within_record("progress", states.progress, interval=(1, MANY), counted=(0, awaits.astype(np.int64)))
     _check_values(states.iteration.values)
 

@@ -157,6 +157,12 @@ def check_bool(value: object, name: str) -> bool:
     return bool(value)
 
 
+def check_callable(value: object, name: str, meaning: str) -> None:
+    """An error unless the value can be called."""
+    if not callable(value):
+        raise ArgumentError(f"{name} is {short_repr(value)}; it is {meaning}")
+
+
 def check_generator(value: object, name: str = "rng") -> np.random.Generator:
     """A NumPy random generator; else an error."""
     return check_type(value, np.random.Generator, name, "it is a generator: np.random.default_rng(seed)")

@@ -119,7 +119,7 @@ def extended_value_iteration(
         )
     )
     residual = float(iteration.progress["residual"])
-    lower, upper = _scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
+    lower, upper = scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
     status = Status.CONVERGED
     if residual > tolerance * floor:
         status = Status.ITERATION_LIMIT
@@ -164,17 +164,18 @@ def _scaled(losses: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
         return np.minimum(np.ldexp(losses, exponent), LARGEST), exponent
 
 
-def _scaled_back(
+def scaled_back(
     lower: NDArray[np.float64], upper: NDArray[np.float64], exponent: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds of the scaled values as bounds of the values: what is not exact is rounded outwards."""
+    """Bounds divided by two to the power of the exponent: what is not exact is rounded outwards."""
     if exponent == 0:
         return lower, upper
     with np.errstate(over="ignore"):
         low, high = np.ldexp(lower, -exponent), np.ldexp(upper, -exponent)
         low = np.where(np.ldexp(low, exponent) > lower, np.nextafter(low, 0.0), low)
         high = np.where(np.ldexp(high, exponent) < upper, np.nextafter(high, np.inf), high)
-    return set_readonly(np.minimum(low, np.finfo(np.float64).max)), set_readonly(high)
+    low = np.where(np.isinf(lower), lower, np.minimum(low, np.finfo(np.float64).max))
+    return set_readonly(low), set_readonly(high)
 
 
 def value_bounds(

@@ -99,14 +99,19 @@ def may_never_arrive(rows: PlausibleRows) -> Bools:
     stays in. O(M) a round, at most S + 1 rounds.
     """
     states = rows.support.states
-    kept = np.append(np.ones(states, dtype=bool), False)
+    kept = kept_to(rows, np.ones(states, dtype=bool))
+    return leading_to(rows.support, rows.attainable(np.ones(states + 1, dtype=bool)), kept)[:-1]
+
+
+def kept_to(rows: PlausibleRows, inside: Bools) -> Bools:
+    """[S + 1] the largest set of states within ``inside`` [S] that some plausible model never leaves."""
+    kept = np.append(inside, False)
     while True:
         following = kept.copy()
         following[:-1] &= rows.may_stay(kept)
         if np.array_equal(following, kept):
-            break
+            return kept
         kept = following
-    return leading_to(rows.support, rows.attainable(np.ones(states + 1, dtype=bool)), kept)[:-1]
 
 
 def may_arrive(rows: PlausibleRows) -> Bools:

@@ -15,10 +15,10 @@ from goalbound.frames import data_frame
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
 from goalbound.models.validation import check_fraction, check_type, set_readonly
 from goalbound.notebook import html_lines, html_table
-from goalbound.planning.extended_value_iteration import check_rows_fit
+from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
 from goalbound.planning.properness import support_pairs
-from goalbound.planning.robust_values import lower_bounds, upper_bounds
+from goalbound.planning.robust_values import bounds_status, lower_bounds, upper_bounds
 from goalbound.planning.solution import Status
 from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, table
@@ -42,8 +42,8 @@ class PolicyBounds:
         lower: [S + 1] certified: in no plausible model the policy loses less; infinite where none arrives.
         upper: [S + 1] certified: in no plausible model it loses more; infinite in the states of ``may_never_arrive``.
         may_never_arrive: the states from which some plausible model does not reach the goal with probability 1.
-        status: CONVERGED if both bounds are within the tolerance of what they bound. Else they are valid but wider, and
-            upper bounds that were not found are infinite.
+        status: CONVERGED if both bounds are within the tolerance of what they bound. Else they are valid but wider:
+            upper bounds that were not found are infinite, lower ones the loss of one step.
         estimate: [S + 1] the values of the policy in an estimated model, infinite where it does not arrive there; None
             if there is none.
         proven: whether all plausible sets together hold the truth with the probability that was asked for; None if
@@ -224,9 +224,9 @@ def policy_bounds(
     (even if it would lose nothing on its way); plausible probabilities up to 1e-12 cannot be told from rounding and
     count as none where the goal, or a way out, depends on them.
 
-    *Lower*: the most optimistic of the plausible models, restricted to the policy, in the same way, with a certificate
-    as that of :func:`goalbound.planning.extended_value_iteration`; where a loss may be 0, value iteration from 0, which
-    stays below its fixed point.
+    *Lower*: the most optimistic of the plausible models in which the policy arrives, by policy iteration over the rows,
+    from a model that arrives. The certificate is that of :func:`goalbound.planning.extended_value_iteration`; where a
+    loss is 0 or small beside rounding, the bounds are values that are at most their own backups.
 
     One round costs O(M), or more for a linear system of S equations; there are about ten.
 
@@ -246,10 +246,9 @@ def policy_bounds(
     lower, status = lower_bounds(only, may_arrive(rows), tolerance)
     if status is Status.CONVERGED:
         status = found
-    with np.errstate(over="ignore", under="ignore"):
-        lower = np.nextafter(np.ldexp(lower, exponent), 0.0) if exponent else lower
-        upper = np.nextafter(np.ldexp(upper, exponent), np.inf) if exponent else upper
-    lower[-1] = upper[-1] = 0.0
+    if exponent and status is Status.CONVERGED:
+        status = _scaled_status(lower, upper, exponent, tolerance)
+    lower, upper = scaled_back(lower, upper, -exponent)
     return PolicyBounds(
         support,
         set_readonly(support.pair_action[pairs].astype(np.int64)),
@@ -310,6 +309,15 @@ def _scaled(sets: BallSet | IntervalSet) -> tuple[BallSet | IntervalSet, int]:
     exponent = math.frexp(float(sets.loss_high.max()))[1]
     if -200 < exponent < 200:  # squares of values are floats
         return sets, 0
-    with np.errstate(under="ignore"):
-        low, high = (np.ldexp(losses, -exponent) for losses in (sets.loss_low, sets.loss_high))
-    return replace(sets, loss_low=np.nextafter(low, 0.0), loss_high=np.nextafter(high, np.inf)), exponent
+    low, high = scaled_back(sets.loss_low, sets.loss_high, exponent)
+    return replace(sets, loss_low=low, loss_high=high), exponent
+
+
+def _scaled_status(lower: Floats, upper: Floats, exponent: int, tolerance: float) -> Status:
+    """Whether bounds stay within the tolerance when they are scaled back, which rounds those that are nearly 0."""
+    for bounds, back in zip((lower, upper), scaled_back(lower, upper, -exponent), strict=True):
+        finite = np.isfinite(bounds)
+        moved = np.abs(np.ldexp(back[finite], -exponent) - bounds[finite])
+        if bounds_status(moved, bounds[finite], tolerance) is not Status.CONVERGED:
+            return Status.ROUNDING
+    return Status.CONVERGED

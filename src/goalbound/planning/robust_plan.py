@@ -18,8 +18,8 @@ from goalbound.planning.policy_bounds import PolicyBounds, checked_sets, normali
 MOST_POLICIES = 200
 """As many policies are tried; a handful suffices."""
 BETTER = 1e-9
-"""An action replaces another if it is better by this share of the value: ties are never switched, so that no policy
-comes back."""
+"""An action replaces another if it is better by this share of the value. Ties are never switched; where rounding brings
+a policy back, the search ends."""
 FAR = 1e3
 """What is infinite counts as so many times the largest finite value in bounds from below."""
 FLOOR = 1e-6
@@ -38,9 +38,9 @@ def robust_plan(sets: BallSet | IntervalSet, *, tolerance: float = 1e-6) -> Poli
     ``may_never_arrive``; there the policy plays what is best in the most optimistic model.
 
     Policy iteration: the worst case of a policy is evaluated by :func:`policy_bounds`, and an action is changed where
-    another has a smaller pessimistic backup. No policy that may never arrive comes of it: along a set of states that
-    can be kept to, backups of changed actions are strictly below the values, whose mean cannot fall where no loss is
-    negative.
+    another has a smaller pessimistic backup of the same bounds. No policy that may never arrive comes of it: along a
+    set of states that can be kept to, backups of changed actions are strictly below the values, whose mean cannot fall
+    where no loss is negative.
 
     >>> from goalbound.models import Support
     >>> plausible = IntervalSet(
@@ -55,17 +55,19 @@ def robust_plan(sets: BallSet | IntervalSet, *, tolerance: float = 1e-6) -> Poli
     safe = pairs >= 0
     pairs = np.where(safe, pairs, _optimistic_pairs(plain))
     bounds = policy_bounds(sets, support.pair_action[pairs], tolerance=tolerance)
+    tried = {pairs.tobytes()}
     for _ in range(MOST_POLICIES):
         _, high = pair_bounds(plain, bounds.lower, bounds.upper)
         high = np.where(allowed, high, np.inf)
         least = np.minimum.reduceat(high, support.pair_start[:-1])
-        better = safe & (least < bounds.upper[:-1] * (1.0 - BETTER))
-        if not better.any():
-            break
+        better = safe & (least < high[pairs] * (1.0 - BETTER))
         first = _first_of(support.pair_state, high == least[support.pair_state], support.states)
         following = np.where(better, first, pairs)
+        if following.tobytes() in tried:
+            break
+        tried.add(following.tobytes())
         changed = policy_bounds(sets, support.pair_action[following], tolerance=tolerance)
-        if not (changed.upper[:-1][safe] <= bounds.upper[:-1][safe] * (1.0 + BETTER)).all():
+        if np.isinf(changed.upper[:-1][safe]).any():
             break  # rounding
         pairs, bounds = following, changed
     return bounds

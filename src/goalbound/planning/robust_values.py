@@ -6,30 +6,24 @@ Every function takes a set in which each state has one pair: that of the policy.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import value_iteration as kernels
 from goalbound.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
-from goalbound.kernels.value_iteration import ROUNDING, UNDERFLOW, UncertaintySet, new_value_iteration_state
+from goalbound.kernels.value_iteration import ROUNDING, UNDERFLOW, UncertaintySet
 from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.planning.checks import EFFORT
-from goalbound.planning.extended_value_iteration import optimistic_rows, uncertainty_arrays
-from goalbound.planning.plausible_rows import confined
+from goalbound.planning.extended_value_iteration import uncertainty_arrays
+from goalbound.planning.plausible_rows import NEGLIGIBLE, PlausibleRows, confined, kept_to, leading_to
 from goalbound.planning.solution import Status
 
 MOST_MODELS = 100
 """As many models are evaluated on the way to the worst one; a handful suffices."""
-MOST_ROUNDS = 1000
-"""Rounds until a model of the best rows arrives, and on to the best one."""
 SETTLED = 1e-13
 """A share of the losses: backups that exceed values by no more are those of the worst model, but for rounding."""
 EPSILON = 2.0**-52
-SWEEPS = 20_000
-SWEEPS_AT_A_TIME = 64
-"""Sweeps between two looks at whether compiled kernels pay."""
 UNFIT = 1e-6
 """Rows whose sum is further from 1 are not plausible: sets are checked up to less than this."""
 SPREAD = 1e-3
@@ -60,7 +54,7 @@ def upper_bounds(sets: BallSet | IntervalSet, finite: Bools, tolerance: float) -
     fall = float(np.max(short[finite] / margin))  # the largest values are not below values - fall * shape, see there
     bound = (values + factor * shape)[:-1][finite]
     upper[:-1][finite] = np.nextafter(bound * (1.0 + 1e-15), np.inf)
-    return upper, _status((factor + fall) * shape[:-1][finite], bound, tolerance)
+    return upper, bounds_status((factor + fall) * shape[:-1][finite], bound, tolerance)
 
 
 def _worst_values(support: Support, arrays: UncertaintySet, finite: Bools) -> tuple[Floats, Floats, Floats]:
@@ -90,33 +84,74 @@ def _worst_values(support: Support, arrays: UncertaintySet, finite: Bools) -> tu
     return values, excess if values.any() or not worth[finite].any() else found, short
 
 
-def _best_values(support: Support, arrays: UncertaintySet, aim: float) -> tuple[Floats, Floats, Floats]:
-    """[S + 1] values from which the least plausible ones are not far, [S] how far backups fall short of them, and [S]
-    how far backups exceed them, which is rounding.
+class _Model(NamedTuple):
+    """A model that arrives from everywhere, and what backups against its values say.
 
-    Sweeps from below until a model of the best rows arrives, then strategy iteration: losses are positive, so better
-    models arrive too, and their values fall to the least ones.
+    Attributes:
+        rows: [M] as :func:`_chain_values` takes them.
+        values: [S + 1].
+        short: [S] how far backups fall short of them.
+        excess: [S] how far backups exceed them, which is rounding.
     """
-    values = np.append(arrays.losses, 0.0)
-    backups = _Backups(support, arrays, optimistic_backups)
+
+    rows: Floats
+    values: Floats
+    short: Floats
+    excess: Floats
+
+
+def _best_model(plausible: PlausibleRows, losses: Floats, aim: float) -> _Model | None:
+    """The best of the models that arrive, but for rounding; None if no model could be evaluated.
+
+    Policy iteration from a model that arrives, in a handful of rounds. Rows are replaced only where that is better, so
+    that models go on arriving, even where nothing is lost: :func:`goalbound.planning.robust_plan` says why. Ends where
+    backups fall short by at most ``aim`` times the loss, or where values fall no more.
+    """
+    support = plausible.support
     everywhere = np.ones(support.states, dtype=bool)
-    modelled = False
-    best, least, best_short = values, np.inf, np.full(support.states, np.inf)
-    best_excess = best_short
-    for _ in range(MOST_ROUNDS):
-        worth, rows = backups.of(values)
-        short = np.maximum(values[:-1] - worth, 0.0)
-        share = float(np.max(short / arrays.losses))
-        if modelled and not share < least:
-            break  # what is left is rounding
-        if modelled:
-            best, least, best_short, best_excess = values, share, short, np.maximum(worth - values[:-1], 0.0)
-        solved = _chain_values(support, rows, arrays.losses, everywhere)
-        if modelled and (share <= aim or solved is None):
+    arrays = uncertainty_arrays(plausible.sets)._replace(losses=np.array(losses))
+    backups = _Backups(support, arrays, optimistic_backups)
+    rows = _arriving_rows(plausible, backups.of(np.append(np.maximum(losses, 0.0), 0.0))[1])
+    values = _chain_values(support, rows, losses, everywhere)
+    if values is None:
+        return None
+    for left in reversed(range(MOST_MODELS)):
+        worth, best = backups.of(values)
+        found = _Model(rows, values, np.maximum(values[:-1] - worth, 0.0), np.maximum(worth - values[:-1], 0.0))
+        if (found.short <= aim * losses).all() or left == 0:
             break
-        modelled = solved is not None
-        values = np.append(worth, 0.0) if solved is None else solved
-    return best, best_short, best_excess
+        better = found.short > 2.0 * ROUNDING * float(values.max())
+        rows = np.where(np.repeat(better, np.diff(support.next_start)), best, rows)
+        solved = _chain_values(support, rows, losses, everywhere)
+        if solved is None or not (solved < values * (1.0 - 4.0 * EPSILON)).any():
+            break
+        values = solved
+    return found
+
+
+def _arriving_rows(plausible: PlausibleRows, rows: Floats) -> Floats:
+    """[M] ``rows``, but in states from which they never arrive rows that lead everywhere where plausible ones lead."""
+    support = plausible.support
+    first, lengths = support.next_start[:-1], np.diff(support.next_start)
+    to_goal = support.next_state == support.states
+    lacking = 1.0 - np.add.reduceat(np.where(to_goal, 0.0, rows), first)
+    leads = np.where(to_goal, np.repeat(lacking, lengths) > NEGLIGIBLE, rows > 0.0)
+    reached = leading_to(support, leads, np.append(np.zeros(support.states, dtype=bool), True))[:-1]
+    return np.where(np.repeat(reached, lengths), rows, _inner_rows(plausible.sets))
+
+
+def _inner_rows(sets: BallSet | IntervalSet) -> Floats:
+    """[M] plausible rows that lead to every next state to which a plausible row leads; those of balls lack the goal."""
+    first, lengths = sets.support.next_start[:-1], np.diff(sets.support.next_start)
+    if isinstance(sets, IntervalSet):
+        start, way = sets.low, sets.high - sets.low
+        whole, length = 1.0 - np.add.reduceat(start, first), np.add.reduceat(way, first)
+    else:
+        start = np.where(sets.to_state, sets.rows, 0.0)
+        way = np.where(sets.to_state, 1.0 / np.repeat(lengths, lengths) - start, 0.0)
+        whole, length = 0.5 * sets.radii, np.sqrt(np.add.reduceat(way * way, first))
+    share = np.divide(np.maximum(whole, 0.0), length, out=np.ones(len(first)), where=length > whole)
+    return np.asarray(start + np.repeat(share, lengths) * way)
 
 
 class _Backups:
@@ -134,9 +169,11 @@ class _Backups:
 
 
 def _chain_values(support: Support, rows: Floats, losses: Floats, finite: Bools) -> Floats | None:
-    """[S + 1] what the finite states lose in a model whose rows [M] lead only to them and to the goal; None if the
-    linear system has no answer, or rows are further than rounding from the sum 1, to which they are brought. What
-    balls lack goes to the goal."""
+    """[S + 1] what the finite states lose, at least 0, in a model whose rows [M] lead only to them and to the goal.
+
+    None if the linear system has no answer, or rows are further than rounding from the sum 1, to which they are
+    brought. What balls lack goes to the goal.
+    """
     states, lengths = support.states, np.diff(support.next_start)
     row = np.repeat(np.arange(states), lengths)
     inside = np.append(finite, True)
@@ -159,10 +196,10 @@ def _chain_values(support: Support, rows: Floats, losses: Floats, finite: Bools)
         begin, weights=moves, minlength=count
     )  # 1 minus staying, without subtraction
     solved = _solved(begin, end, moves, diagonal, losses[finite])
-    if solved is None or not (np.isfinite(solved).all() and (solved >= 0.0).all()):
+    if solved is None or not np.isfinite(solved).all():
         return None
     values = np.zeros(states + 1)
-    values[:-1][finite] = solved
+    values[:-1][finite] = np.maximum(solved, 0.0)
     return values
 
 
@@ -202,60 +239,73 @@ def lower_bounds(sets: BallSet | IntervalSet, arriving: Bools, tolerance: float)
         return lower, Status.CONVERGED
     if not arriving.all():
         sets = confined(sets, arriving)
-    if sets.loss_low.min() > 0.0:
-        found, above = _positive_lower_bounds(sets, tolerance)
-    else:
-        found, above = _free_lower_bounds(sets, tolerance)
+    rows = PlausibleRows(sets)
+    found, above = _scaled_values(rows, tolerance)
+    status = bounds_status((above - found)[:-1], above[:-1], tolerance)
+    if status is not Status.CONVERGED:
+        kept, best = _kept_values(rows)
+        found, above = np.maximum(found, kept), np.minimum(above, best)
+        status = bounds_status((above - found)[:-1], above[:-1], tolerance)
     lower[:-1][arriving] = found[:-1]
-    return lower, _status((above - found)[:-1], above[:-1], tolerance)
+    return lower, status
 
 
-def _status(gaps: Floats, bounds: Floats, tolerance: float) -> Status:
-    """CONVERGED if no gap is above the tolerance, relative to its bound or to SPREAD of the largest one."""
+def bounds_status(gaps: Floats, bounds: Floats, tolerance: float) -> Status:
+    """CONVERGED if all is finite and no gap above the tolerance, relative to its bound or to SPREAD of the largest."""
+    if not (np.isfinite(gaps).all() and np.isfinite(bounds).all()):
+        return Status.ROUNDING
     units = np.maximum(bounds, SPREAD * float(bounds.max()))
     return Status.CONVERGED if (gaps <= tolerance * units + UNDERFLOW).all() else Status.ROUNDING
 
 
-def _positive_lower_bounds(sets: BallSet | IntervalSet, tolerance: float) -> tuple[Floats, Floats]:
-    """[S + 1] each: (1 - x) v and (1 + y) v, with v the values of a model, or below them.
+def _scaled_values(rows: PlausibleRows, tolerance: float) -> tuple[Floats, Floats]:
+    """[S + 1] each: (1 - x) v and (1 + y) v, with v the values of a model, or below them; infinite above where a loss
+    is too small beside rounding.
 
     If backups fall short of v by r and pay l, T((1 - x) v) >= (1 - x)(v - r) + x l >= (1 - x) v for x >= r / (r + l).
     If they exceed v by e < l, T((1 + y) v) = (1 + y) T v - y l <= (1 + y)(v + e) - y l <= (1 + y) v for
     y >= e / (l - e), and the model of these rows loses at most (1 + y) v.
     """
-    arrays = uncertainty_arrays(sets)
-    values, short, excess = _best_values(sets.support, arrays, 0.1 * tolerance)
-    if not np.isfinite(short).all():  # no model was found that arrives: rounding
-        return np.append(arrays.losses, 0.0), np.full(len(values), np.inf)
-    share = float(np.max(short / (short + arrays.losses))) * (1.0 + 1e-12)
+    losses = rows.sets.loss_low
+    best = _best_model(rows, losses, 0.1 * tolerance)
+    if best is None or not (losses > 0.0).all():
+        return np.append(losses, 0.0), np.full(len(losses) + 1, np.inf)
+    values, short, excess = best.values, best.short, best.excess
+    share = float(np.max(short / (short + losses))) * (1.0 + 1e-12)
     lower = values * (1.0 - share) * (1.0 - 1e-15)
-    if not (excess < arrays.losses).all():
+    if not (excess < losses).all():
         return lower, np.full(len(values), np.inf)
-    return lower, values * (1.0 + float(np.max(excess / (arrays.losses - excess))))
+    return lower, values * (1.0 + float(np.max(excess / (losses - excess))))
 
 
-def _free_lower_bounds(sets: BallSet | IntervalSet, tolerance: float) -> tuple[Floats, Floats]:
-    """[S + 1] each, where losses may be 0: sweeps from 0, which stay below the least values but for their rounding; and
-    what the model of the best rows adds to them, which is the residual times its expected steps."""
-    support, arrays = sets.support, uncertainty_arrays(sets)
-    iteration = new_value_iteration_state(support.states, support.pairs)
-    iteration.policy[:] = np.arange(support.states)
-    aim = 1e-3 * tolerance * float(sets.loss_low.mean())
-    made = 0
-    while made < SWEEPS and not float(iteration.progress["residual"]) <= aim:
-        run = EFFORT.engine(support.triples * SWEEPS_AT_A_TIME)
-        made += int(run(kernels.value_iteration)(arrays, iteration, aim, SWEEPS_AT_A_TIME))
-    lost = 2.0 * made * ROUNDING * float(iteration.values.max()) + made * UNDERFLOW
-    over = float(iteration.progress["residual"]) + lost
-    above = np.array(iteration.values)
-    if over > 2.0 * made * UNDERFLOW:  # else nothing is lost at all, and 0 is the answer everywhere
-        above = above + over * _optimistic_steps(support, arrays, iteration)
-    return np.maximum(iteration.values - lost, 0.0), above
+def _kept_values(rows: PlausibleRows) -> tuple[Floats, Floats]:
+    """[S + 1] each, where losses are 0 or small beside rounding: w with w <= T w, which is below the values of every
+    model that arrives, and bounds of the values of one model.
 
-
-def _optimistic_steps(support: Support, arrays: UncertaintySet, iteration: Any) -> Floats:
-    """[S + 1] the expected steps in the model of the most optimistic rows; infinite if it does not arrive."""
-    rows = np.array(optimistic_rows(support, arrays, iteration))
-    everywhere = np.ones(support.states, dtype=bool)
-    solved = _chain_values(support, rows, np.ones(support.states), everywhere)
-    return np.full(support.states + 1, np.inf) if solved is None else solved
+    Losses less ``slack`` make values w with w + slack <= T w, which is more than rounding. It cannot be taken from
+    states that some model keeps to for next to no loss; there w <= T w holds as plausible rows sum to 1: T w is at
+    least the loss and the least w of a next state. That is tight, as rows may stay but for what leads to that state.
+    """
+    support, losses = rows.support, rows.sets.loss_low
+    nothing = np.append(losses, 0.0)
+    best = _best_model(rows, losses, 0.0)
+    if best is None:
+        return nothing, np.full(len(nothing), np.inf)
+    steps = _chain_values(support, best.rows, np.ones(support.states), np.ones(support.states, dtype=bool))
+    slack = 4.0 * ROUNDING * float(best.values.max())
+    above = np.full(len(nothing), np.inf) if steps is None else best.values + (slack + best.excess.max()) * steps
+    free = kept_to(rows, losses < slack)
+    less = _best_model(rows, np.where(free[:-1], 0.0, losses - slack), 0.0)
+    if less is None:
+        return nothing, above
+    values = np.minimum(less.values, best.values)
+    backups = _Backups(support, uncertainty_arrays(rows.sets), optimistic_backups)
+    reached = rows.attainable(np.ones(support.states + 1, dtype=bool))
+    for _ in range(MOST_MODELS):
+        nearest = np.minimum.reduceat(np.where(reached, values[support.next_state], np.inf), support.next_start[:-1])
+        least = np.maximum(nearest, np.nextafter(nearest + losses, 0.0))
+        worth = np.maximum(backups.of(values)[0], least)
+        if (worth >= values[:-1]).all():
+            return values, above
+        values = np.append(np.minimum(values[:-1], worth), 0.0)
+    return nothing, above

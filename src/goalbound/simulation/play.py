@@ -19,7 +19,15 @@ from goalbound.learners.card import learner_card
 from goalbound.learners.layers import unwrap
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, Step
-from goalbound.models.validation import check_bool, check_int, check_memory, check_size, set_readonly, short_repr
+from goalbound.models.validation import (
+    check_bool,
+    check_callable,
+    check_int,
+    check_memory,
+    check_size,
+    set_readonly,
+    short_repr,
+)
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import OptimalValues
 from goalbound.simulation.contexts import AdaptiveSource, ContextSource, checked_contexts
@@ -166,10 +174,8 @@ class Simulation:
         An episode that Ctrl-C breaks off is not counted, though the learner has learned from its steps. ``run`` may
         be called again; it continues with the context of that episode.
         """
-        if not isinstance(progress, bool | None) and not callable(progress):
-            raise ArgumentError(
-                f"progress is {short_repr(progress)}; it is True for a bar, or a function of (done, episodes, regret)"
-            )
+        if not isinstance(progress, bool | None):
+            check_callable(progress, "progress", "True for a bar, or a function of (done, episodes, regret)")
         most = self._largest_chunk(episodes)
         buffer = EpisodeBuffer.empty(episodes, self.problem.context_size)
         interrupted = False

@@ -17,7 +17,7 @@ from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.around.context_map import MappedContexts
 from goalbound.around.loss_units import InUnits
 from goalbound.baselines import uc_ssp
-from goalbound.errors import ArgumentError, FileConflictError, FileFormatError
+from goalbound.errors import ArgumentError, FileConflictError, FileFormatError, InputError
 from goalbound.learners.card import learner_card
 from goalbound.learners.layers import unwrap
 from goalbound.learners.lr_cssp import LRCSSP
@@ -249,6 +249,8 @@ def test_it_resumes_from_its_file_with_its_scale_and_count(tmp_path: Path) -> No
         in_minutes().save(tmp_path / "saved")
     with pytest.raises(FileFormatError, match="the learner in it"):
         InUnits.load(tmp_path / "saved", load_learner=GreedyRidge.load)
+    with pytest.raises(InputError, match="load_learner is 'x'; it is a function that reads a learner"):
+        InUnits.load(tmp_path / "saved", load_learner="x")  # type: ignore[arg-type]
     learner.inner.save(tmp_path / "plain")
     with pytest.raises(FileFormatError, match="a learner with its unit"):
         InUnits.load(tmp_path / "plain")

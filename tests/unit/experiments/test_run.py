@@ -31,6 +31,11 @@ def test_how_a_run_is_cut_is_not_seen(
     assert record_bytes(run(RUNS[name])) == whole[name]
 
 
+def test_progress_that_cannot_be_called_is_an_error_that_says_so() -> None:
+    with pytest.raises(InputError, match="progress is 'x'; it is a function of"):
+        run(RUNS["lr-cssp"], progress="x")  # type: ignore[arg-type]
+
+
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_run_without_a_record_and_it_begins_again(whole: dict[str, bytes]) -> None:
     def pressed(done: int, episodes: int, regret: float) -> None:

@@ -31,6 +31,12 @@ def test_the_records_are_the_same_bytes_with_one_process_and_with_two(undisturbe
     assert len(records_in(tmp_path)) == 4  # 2 learners, 2 seeds
 
 
+def test_progress_that_cannot_be_called_is_an_error_before_anything_is_written(tmp_path):
+    with pytest.raises(InputError, match="progress is 'x'; it is a function of the events"):
+        sweep(small_spec(), tmp_path / "out", workers=1, progress="x")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
     runs = small_spec().runs()
 

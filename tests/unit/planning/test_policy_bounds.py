@@ -17,6 +17,7 @@ from goalbound.errors import InputError
 from goalbound.jit import compile as compilation
 from goalbound.models import SSP, BallSet, IntervalSet, LossScale, Support
 from goalbound.planning import Status, evaluate, policy_bounds, robust_values
+from tests.reference.optimism import inner_minimum, stochastic_minimum
 from tests.reference.pessimism import interval_maximum_by_program, policy_extremes
 from tests.support.kernel_forms import COMPILED, PYTHON
 from tests.support.strategies import examples, ssps
@@ -64,6 +65,116 @@ def test_bounds_of_small_interval_sets_are_those_of_exact_fractions(sets: Interv
         if not math.isinf(largest):
             assert Fraction(float(found.upper[state])) >= largest
             assert found.upper[state] == pytest.approx(float(largest), rel=1e-6, abs=1e-9)
+
+
+def random_sets(rng: np.random.Generator, *, balls: bool = False) -> BallSet | IntervalSet:
+    """One pair in each of at most three states, rows in eighths; losses of 0 and over hundreds of magnitudes."""
+    states = int(rng.integers(1, 4))
+    most = min(3, states + 1)
+    support = Support.from_pairs([
+        {0: sorted(rng.choice(states + 1, size=int(rng.integers(1, most + 1)), replace=False).tolist())}
+        for _ in range(states)
+    ])  # fmt: skip
+    rows, wide = [], []
+    for pair in range(states):
+        count = len(support.next_state[support.row(pair)])
+        rows.append(np.diff([0, *np.sort(rng.integers(0, 9, count - 1)), 8]))
+        wide.append(np.full(count, rng.choice([0, 0, 1, 3, 8])))
+    row, width = np.concatenate(rows), np.concatenate(wide)
+    spread = rng.choice([2.0, 8.0, 20.0, 330.0])
+    losses = np.where(rng.random(states) < 0.2, 0.0, 10.0 ** -rng.uniform(0.0, spread, states))
+    high = losses * rng.choice([1.0, 2.0])
+    if balls:
+        return BallSet(support, losses, high, row / 8.0, width[support.next_start[:-1]] / 8.0)
+    return IntervalSet(support, losses, high, np.maximum(row - width, 0) / 8.0, np.minimum(row + width, 8) / 8.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_bounds_over_many_magnitudes_are_valid_and_converged_only_within_the_tolerance() -> None:
+    converged = 0
+    for seed in range(800):
+        sets = random_sets(np.random.default_rng(seed))
+        assert isinstance(sets, IntervalSet)
+        found = policy_bounds(sets, first_actions(sets.support))
+        best, worst = policy_extremes(sets, range(sets.support.states))
+        converged += found.status is Status.CONVERGED
+        for exact, bounds, sign in ((best, found.lower, 1), (worst, found.upper, -1)):
+            assert [math.isinf(value) for value in exact] == np.isinf(bounds).tolist()
+            finite = [(Fraction(value), Fraction(float(bound)))
+                      for value, bound in zip(exact, bounds, strict=True) if not math.isinf(value)]  # fmt: skip
+            largest = max(value for value, _ in finite)
+            for value, bound in finite:
+                gap = sign * (value - bound)
+                assert gap >= 0
+                wide = gap > Fraction(1e-6) * max(value, bound, largest / 1000) + Fraction(1e-299)
+                assert not wide or found.status is not Status.CONVERGED
+    assert converged > 0.99 * 800
+
+
+@pytest.mark.filterwarnings("error")
+def test_bounds_of_balls_over_many_magnitudes_are_those_of_iteration_from_a_model() -> None:
+    """What a model loses falls, backup by backup, to the least values of all that arrive."""
+    compared = 0
+    for seed in range(200):
+        sets = random_sets(np.random.default_rng(seed), balls=True)
+        assert isinstance(sets, BallSet)
+        support = sets.support
+        found = policy_bounds(sets, first_actions(support))
+        model = evaluate(SSP(support, sets.loss_low, sets.rows), first_actions(support))
+        if not np.isfinite([model.hitting_times, model.values]).all():
+            continue
+        values, before = model.values * (1.0 + 1e-12), np.full(support.states + 1, np.inf)
+        while (values < before).any():
+            before = values
+            values = np.append([_backup(sets, pair, before) for pair in range(support.pairs)], 0.0)
+            values = np.where(values < before * (1.0 - 1e-9), values, before)
+        assert (found.lower <= values).all()
+        compared += 1
+        if found.status is Status.CONVERGED:
+            np.testing.assert_allclose(found.lower, values, rtol=3e-6, atol=1e-8 * values.max() + 1e-299)
+    assert compared > 50
+
+
+def _backup(sets: BallSet, pair: int, values: Floats) -> float:
+    row = sets.support.row(pair)
+    inside = sets.support.next_state[row] < sets.support.states
+    minimum = inner_minimum if sets.support.leads_to_goal[pair] else stochastic_minimum
+    following = values[sets.support.next_state[row]][inside]
+    unit = float(following.max(initial=0.0)) or 1.0
+    least, _ = minimum(sets.rows[row][inside], float(sets.radii[pair]), following / unit, number=float)
+    return float(sets.loss_low[pair]) + unit * least
+
+
+@pytest.mark.parametrize("loss", [1e-3, 1e-9, 1e-30, 5e-324, 0.0])
+@pytest.mark.parametrize("balls", [False, True])
+@pytest.mark.filterwarnings("error")
+def test_a_state_that_may_stay_for_ever_at_nearly_no_loss_does_not_hide_what_follows(loss: float, balls: bool) -> None:
+    support = Support.from_pairs([{0: [1]}, {0: [1, 2]}, {0: [3]}])
+    losses = [1.0, loss, 1.0]
+    sets = (
+        BallSet(support, losses, losses, [1.0, 0.5, 0.5, 1.0], [0.0, 1.0, 0.0]) if balls
+        else IntervalSet(support, losses, losses, [1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0])
+    )  # fmt: skip
+    found = policy_bounds(sets, [0, 0, 0])
+    assert found.status is Status.CONVERGED
+    np.testing.assert_allclose(found.lower, [2.0 + loss, 1.0 + loss, 1.0, 0.0], rtol=1e-6)
+    assert found.may_never_arrive.tolist() == [0, 1]
+
+
+def test_bounds_that_no_float_holds_are_not_said_to_have_converged() -> None:
+    support = Support.from_pairs([{0: [0, 1]}])
+    sets = IntervalSet(support, [5e-324], [5e-324], [0.25, 0.5], [0.5, 0.75])
+    found = policy_bounds(sets, [0])  # 4 / 3 to 2 times the least float
+    assert found.lower[0] == 5e-324
+    assert found.upper[0] >= 1e-323
+    assert found.status is Status.ROUNDING
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-700])
+def test_where_no_model_arrives_the_lower_bound_is_infinite_at_any_scale(scale: float) -> None:
+    support = Support.from_pairs([{0: [0]}, {0: [2]}])
+    found = policy_bounds(IntervalSet(support, [scale] * 2, [scale] * 2, [1.0] * 2, [1.0] * 2), [0, 0])
+    np.testing.assert_allclose(found.lower, [np.inf, scale, 0.0])
 
 
 @st.composite

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from goalbound.jit.compile import lean
-from goalbound.kernels.value_iteration import largest_value
+from goalbound.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond, largest_value
 
 FINEST = 1e-9
 """The precision is not finer than this share of B."""
@@ -84,13 +84,13 @@ def iterate_eb(constants, learner, precision, sweeps):
 @lean
 def plan_eb_ssp(constants, learner, sweeps):
     """A plan of EB-SSP under a bound B that it does not contradict. Returns whether it came to its end."""
-    while True:
+    for _ in range(MOST_DOUBLINGS):
         bound = learner.totals["loss_bound"]
         precision = max(0.5 ** learner.totals["triggers"] / len(constants.pair_state), FINEST * bound)
         if not iterate_eb(constants, learner, precision, sweeps):
             return False
         largest = largest_value(learner.main.iteration)
-        if not constants.doubling or largest <= bound:
+        if not constants.doubling or not largest > bound:
             return True
-        while learner.totals["loss_bound"] < largest:
-            learner.totals["loss_bound"] *= 2.0
+        learner.totals["loss_bound"] = doubled_beyond(bound, largest)
+    return False

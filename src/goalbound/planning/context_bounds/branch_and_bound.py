@@ -14,7 +14,7 @@ from goalbound.errors import ArgumentError
 from goalbound.frames import data_frame
 from goalbound.models import LinearCSSP
 from goalbound.models.simplex import simplex_landmarks
-from goalbound.models.validation import check_float, check_fraction, check_int, short_repr
+from goalbound.models.validation import check_callable, check_float, check_fraction, check_int, short_repr
 from goalbound.notebook import html_lines, html_table, weights_text
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints
@@ -224,6 +224,8 @@ def context_bounds(
         raise ArgumentError(f"most_regions is {short_repr(most_regions)}; at least 1 region must be examined")
     if not check_float(time_limit, "time_limit", "the seconds that may be taken") > 0.0:
         raise ArgumentError(f"time_limit is {time_limit}; it is a number of seconds above 0 (infinity: no limit)")
+    if progress is not None:
+        check_callable(progress, "progress", "a function of the SearchProgress so far, or None")
     loss_floor = float(problem.losses.min())
     for component, corner in enumerate(np.eye(problem.context_size)):
         blocked = blocking_states(problem.component(component))

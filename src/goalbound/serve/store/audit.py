@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from goalbound.errors import StoreDamaged
+from goalbound.models.validation import check_callable
 from goalbound.serve.store.events import Event
 from goalbound.serve.store.head import check_head
 from goalbound.serve.store.locations import location_of
@@ -50,6 +51,8 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
         StoreDamaged: something is not as it was written.
         ReplayDifference: an action is not the one in the log; the error names the first.
     """
+    if progress is not None:
+        check_callable(progress, "progress", "a function of the events done and all of them, or None")
     opened = location_of(path).open_to_read()
     folder, log = opened.snapshots, opened.log
     try:

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from goalbound.errors import StoreDamaged, StoreError
+from goalbound.errors import ArgumentError, StoreDamaged, StoreError
 from goalbound.serve.store.audit import verify
 from goalbound.serve.store.files import DATABASE, SNAPSHOTS
 from tests.support.incidents_at_work import greedy
@@ -34,6 +34,11 @@ def test_progress_is_said(folder, monkeypatch):
         Handled(seed=9).go_on(store.create("other", greedy()), 2)
     verify(folder, progress=lambda done, of: seen.append((done, of)))
     assert seen == []  # every thousand events
+
+
+def test_progress_that_cannot_be_called_is_an_error_that_says_so(folder):
+    with pytest.raises(ArgumentError, match="progress is 'x'; it is a function of the events done"):
+        verify(folder, progress="x")
 
 
 def test_a_snapshot_that_is_lost_is_only_noted(folder):
