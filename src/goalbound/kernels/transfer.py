@@ -40,7 +40,7 @@ def log_det_bound(gram, ridge, work):
             factor = work[r, p] / work[p, p]
             for c in range(p + 1, size):
                 work[r, c] -= factor * work[p, c]
-    return max(total, 0.0) + 2.0 * size * share + 4.0 * EPS * abs(total)
+    return min(max(total, 0.0) + 2.0 * size * share + 4.0 * EPS * abs(total), by_trace)
 
 
 @lean
@@ -55,7 +55,7 @@ def set_quarters(constants, learner, pair, size):
             for c in range(r):
                 learner.variance[place, at + c] = 0.25 * gram[r, c]
             at += r + 1
-            learner.variance[place, at - 1] = 0.25 * (gram[r, r] - constants.regularization)
+            learner.variance[place, at - 1] = 0.25 * max(gram[r, r] - constants.regularization, 0.0)
             trace += learner.variance[place, at - 1]
         learner.variance_log_det[place] = variance_log_det_bound(trace, size, constants.intervals.variance_log)
 

@@ -37,7 +37,7 @@ def check_sums(state: LearnerState, constants: Constants, support: Support) -> N
     _check_pending(state, constants.regularization)
     _check_linearity(state.linearity, support)
     if len(state.likelihood.visits):
-        _check_likelihood_sums(state.likelihood)
+        _check_likelihood_sums(state.likelihood, visits)
 
 
 def _check_gram(regression: RegressionSums, ridge: Floats, visits: Floats) -> tuple[Floats, Floats]:
@@ -129,17 +129,19 @@ def _check_linearity(test: LinearityTest, support: Support) -> None:
     within("linearity rows", test.rows, *_around(0.0, np.repeat(sums, np.diff(support.next_start), axis=0)))
 
 
-def _check_likelihood_sums(state: LikelihoodState) -> None:
-    """Sums over the visits of the pair whose numbers they are."""
+def _check_likelihood_sums(state: LikelihoodState, counted: Floats) -> None:
+    """Sums over the visits of the pair whose numbers they are. ``contexts`` may be those of more visits, up to all that
+    are ``counted`` [N]: forecasts also use sums that came from another learner."""
     pairs = np.flatnonzero(state.place)
     pairs = pairs[np.argsort(state.first[pairs])]
     counts = np.diff(np.append(state.first[pairs], int(state.used["numbers"])))
     visits = np.repeat(state.visits[pairs], counts).astype(np.float64)
-    by_place = state.visits[np.flatnonzero(state.place)[np.argsort(state.place[state.place > 0])]].astype(np.float64)
+    placed = np.flatnonzero(state.place)[np.argsort(state.place[state.place > 0])]
+    least, most = state.visits[placed].astype(np.float64), counted[placed]
     used = part_in_use(state)
     room = SLACK * (visits + 1.0)
     contexts = used.contexts.sum(axis=1)
-    within("likelihood contexts", contexts, *_around(by_place, SLACK * (by_place + 1.0)))
+    within("likelihood contexts", contexts, least - SLACK * (most + 1.0), most + SLACK * (most + 1.0))
     within("likelihood ones", used.ones, 0.0, visits + room)
     within("likelihood estimate", used.estimate, 0.0, 1.0)
     most = -np.log(LEAST_FORECAST) * 2.0 * (visits + 1.0)

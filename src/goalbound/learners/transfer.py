@@ -22,6 +22,7 @@ from goalbound.estimation.statistics import by_support
 from goalbound.jit.records import assign
 from goalbound.kernels.algorithm import open_interval
 from goalbound.kernels.linearity_test import NO_EPISODE
+from goalbound.kernels.pending import UNIT, Pending
 from goalbound.kernels.transfer import renew_pairs
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.episode import count_reason
@@ -207,13 +208,10 @@ def _add(
         _accumulate(getattr(mine.regression, name), getattr(mine.regression, low), at, added[name])
     _add_next_states(target, source, places, added["next_sums"])
     mine.regression.visits[at] += theirs.regression.visits
-    # V of the target is at least V of the source, or that times the ratio of a smaller ridge.
     ridge = _ridge(target)
-    grown = np.sqrt(np.maximum(_ridge(source) / ridge[at], 1.0))
     mine.pending.visits[at] += theirs.pending.visits
     mine.pending.contexts[at] += theirs.pending.contexts
-    norms = np.ceil(theirs.pending.norms * grown * (1.0 + SLACK)).astype(np.int64)
-    mine.pending.norms[at] += np.where(grown > 1.0, norms, theirs.pending.norms)
+    mine.pending.norms[at] += _norms_under(ridge[at], _ridge(source), theirs.pending)
     _carry_alarm(target, source, places, declared=declared)
     for name in ("intervals", "episodes", "logged", "squared_losses"):
         mine.totals[name] += theirs.totals[name]
@@ -227,6 +225,17 @@ def _add(
     for reason, count in source.abandoned.items():
         count_reason(target._abandoned, reason, count)
     target._caveats = united_caveats(target.caveats, source.caveats)
+
+
+def _norms_under(ridge: Floats, before: Floats, pending: Pending) -> NDArray[np.int64]:
+    """[N'] in UNITs, upper bounds of the norms of pending visits in the inverse of a Gram matrix with another ridge.
+
+    It is at least the one of before, or that times the ratio of a smaller ridge; and at least the ridge itself.
+    """
+    norms = pending.norms * np.sqrt(np.maximum(before / ridge, 1.0))
+    most = pending.visits / (UNIT * np.sqrt(ridge))
+    bounds: NDArray[np.int64] = np.ceil(np.minimum(norms, most) * (1.0 + SLACK)).astype(np.int64)
+    return bounds
 
 
 def _accumulate(sums: Floats, low: Floats, at: NDArray[Any], terms: tuple[Floats, ...]) -> None:

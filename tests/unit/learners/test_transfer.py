@@ -20,7 +20,7 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step, Support
-from tests.support.driving import written
+from tests.support.driving import reloaded, written
 from tests.support.seen_steps import RAGGED, Seen, some_steps, steps_of
 from tests.support.strategies import contexts
 
@@ -102,6 +102,7 @@ def test_sums_that_are_merged_extended_and_resettled_are_those_of_all_steps(
     assert_sums_of(larger, [*first, *second])
     flatter = larger.with_settings(options=LearnerOptions(regularization=0.25))
     assert_sums_of(flatter, [*first, *second], ridge=0.25)
+    assert written(reloaded(flatter)) == written(flatter)
     assert written(one) == kept
 
 
@@ -150,7 +151,7 @@ def waiting(ridge: float, lost: list[list[float]]) -> LRCSSP:
     return learner
 
 
-@pytest.mark.parametrize("ridge", [0.01, 0.5, 4.0])
+@pytest.mark.parametrize("ridge", [0.01, 0.5, 100.0])
 def test_visits_without_an_outcome_weigh_at_least_as_much_as_they_must(ridge: float) -> None:
     """The norms of their contexts in the inverse of the Gram matrix of all of them, under the ridge of now."""
     mine, theirs = [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5]]
@@ -165,6 +166,7 @@ def test_visits_without_an_outcome_weigh_at_least_as_much_as_they_must(ridge: fl
     assert pending.norms[pair] * UNIT >= least - 1e-9
     np.testing.assert_allclose(pending.contexts[pair] * UNIT, lost.sum(axis=0), atol=4 * UNIT)
     assert found.abandoned == {"lost": 3}
+    assert written(reloaded(found)) == written(found)
 
 
 def test_what_cannot_be_merged_is_said_and_changes_nothing() -> None:
