@@ -500,7 +500,7 @@ CASES: dict[str, Case] = {
     "FromTransformer of what is given": (
         lambda rows: cov.FromTransformer(lambda _: rows, ["a", "b"])(0.5), {"rows": [[0.5, 0.5]]},
     ),
-    "CovariateContexts": (cov.CovariateContexts, {"map": HATS, "draw_rows": drawn, "stateless": False}),
+    "CovariateContexts": (cov.CovariateContexts, {"map": HATS, "draw_rows": drawn}),
     "CovariateContexts of rows": (
         lambda rows: cov.CovariateContexts(HATS, lambda *_: rows).draw(rng(), 0, 1), {"rows": [0.5]},
     ),

@@ -49,7 +49,10 @@ def check(tmp_path, monkeypatch, capsys):
         ("learners.0.scale=-1.0", ["learners (lr-cssp): ", "-1"]),
         ("learners.0.scale=nan", ["learners.0.scale is nan", "finite"]),
         ("contexts=[{use='dirichlet', alpha=inf}]", ["contexts[0].alpha is inf", "finite"]),
-        ("learners.0.widths=sharpe", ['widths is "sharpe" (did you mean "sharp"?)', "paper, printed, sharp"]),
+        (
+            "learners.0.widths=sharpe",
+            ['widths is "sharpe" (did you mean "sharp"?)', "likelihood, sharp, paper, printed"],
+        ),
         ("learners.0.delta=2.0", ["delta 2.0"]),
         ("learners.0.sees=nothign", ["sees is 'nothign'", '(did you mean "nothing"?)']),
         ("learners.0.support=ture", ["support is 'ture'", '(did you mean "true"?)']),

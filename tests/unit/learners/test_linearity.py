@@ -224,7 +224,9 @@ def test_where_there_are_too_many_sums_nothing_is_tested_unless_asked(monkeypatc
 
 
 def test_widths_without_intervals_cannot_be_asked_for_it() -> None:
-    with pytest.raises(InputError, match=r"check_linearity needs sharp\(\) widths; paper widths have no intervals"):
+    with pytest.raises(
+        InputError, match=r"paper widths have no intervals for check_linearity to test; give likelihood\(\), sharp\(\)"
+    ):
         LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper(), options=LearnerOptions(check_linearity=True))
     learner = LRCSSP(Support.full(1, 1), 2, loss_floor=0.1, widths=paper())
     one_way(learner, [0.2] * 20, [1] * 20)

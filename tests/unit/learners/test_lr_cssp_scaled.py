@@ -94,7 +94,7 @@ def test_what_is_not_a_support_widths_or_knowledge_is_an_error_with_a_remedy() -
         InputError, match=r"support is of the type LinearCSSP; give a Support, such as problem\.support"
     ):
         LRCSSP.scaled(problem, 2, loss_floor=0.1)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"widths is 'sharp'; give paper\(\), sharp\(\)"):
+    with pytest.raises(InputError, match=r"widths is 'sharp'; give likelihood\(\), sharp\(\), paper\(\), printed\(\)"):
         LRCSSP(problem.support, 2, loss_floor=0.1, widths="sharp")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"prior is of the type dict; begin with PriorKnowledge\.nothing"):
         LRCSSP(problem.support, 2, loss_floor=0.1, prior={(0, 0): 0.2})  # type: ignore[arg-type]
