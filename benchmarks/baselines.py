@@ -25,7 +25,7 @@ from goalbound import LRCSSP, LinearCSSP, ModelEnvironment, context_bounds
 from goalbound import baselines as tabular
 from goalbound.baselines import Method
 from goalbound.learners import ridge
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.simulation.history import EpisodeBuffer
 
 ROUNDS = 3

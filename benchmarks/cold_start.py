@@ -33,7 +33,7 @@ print(first - solve_all())
 """
 LEARNER = """
 import time
-from goalbound.kernels import episode_loop
+from goalbound.learners import episode_loop
 from goalbound.learners.ridge import GreedyRidge
 from goalbound.simulation.history import EpisodeBuffer
 from goalbound import LRCSSP, ModelEnvironment, widths

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import LRCSSP, PosteriorSampling, Step, Support, context_bounds, widths
-from goalbound.jit.compile import compiled_ahead
-from goalbound.kernels.algorithm import is_known
-from goalbound.kernels.confidence import pair_set
-from goalbound.learners.core import RidgeLearner
+from goalbound.confidence.protocol import is_known
+from goalbound.jit.compile import compiled_ahead, lean
+from goalbound.learners.learner import RidgeLearner
+from goalbound.learners.loop import look_at
 from goalbound.planning.context_bounds import branch_and_bound
 from goalbound.problems import routing_grid
 
@@ -60,7 +60,7 @@ class Size:
 
 
 SIZES = (
-    Size(1_000, 10, 5, 10, 100_000, 150.0, 0.05, 50.0),
+    Size(1_000, 10, 5, 10, 100_000, 150.0, 0.05, 70.0),
     Size(100_000, 2, 3, 4, 100_000, 3_000.0, 2.0, 4_000.0),
     Size(100_000, 10, 5, 10, 20_000, 3_000.0, 2.0, 4_000.0),
 )
@@ -157,7 +157,7 @@ def measure(size: Size, kind: str) -> Measured:
         resident = _resident_bytes() - before
         plan = min(_timed(lambda c=c: learner.plan(c)) for c in contexts)
         sets = None
-        if hasattr(learner, "confidence_set"):
+        if learner.has_sets:
             sets = min(_timed(lambda c=c: learner.confidence_set(c)) for c in contexts)
         pair_by_pair = _timed(lambda: _each_pair(learner, contexts[0]))
         with tempfile.TemporaryDirectory() as folder:
@@ -195,19 +195,26 @@ def _use(learner: RidgeLearner) -> None:
     """All that is measured, once: it is compiled then."""
     learner.learn_log([([0.5, 0.5], Step(0, 0, 0.5, 1))] * 2)
     learner.plan([0.5, 0.5])
-    if hasattr(learner, "confidence_set"):
+    if learner.has_sets:
         learner.confidence_set([0.5, 0.5])
     _each_pair(learner, np.array([0.5, 0.5]))
 
 
 def _each_pair(learner: RidgeLearner, context: NDArray[np.float64]) -> None:
     """As plans were made and shown before: a call for the set of each pair, and one for its known test."""
-    arrays = learner._new_episode_state()
+    constants, state, arrays = learner._constants, learner._state, learner._new_episode_state()
     arrays.context[:] = context
+    look, test = learner._program[look_at], learner._program[known_test]
     for pair in range(learner.support.pairs):
-        pair_set.compiled(learner._constants, learner._state, arrays, pair)
+        look.compiled(constants, state, arrays, pair)
     for pair in range(learner.support.pairs):
-        is_known.compiled(learner._constants, arrays, pair)
+        test.compiled(constants, state, arrays, pair)
+
+
+@lean
+def known_test(constants, state, view, pair):
+    """The known test of a pair."""
+    return is_known(constants, state, view, pair)
 
 
 def _whole_bytes(learner: RidgeLearner) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.cpp_reference import FLAGS, CppReference, NoCompiler, Played, Task
 from goalbound import LRCSSP, Dirichlet, LinearCSSP, ModelEnvironment, play, warm_up
-from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
+from goalbound.confidence import Widths, likelihood, paper, scaled, sharp
 from goalbound.jit.compile import compiled_ahead
 from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import (

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import GreedyRidge, LinearCSSP, ModelEnvironment, Monitored, PosteriorSampling
-from goalbound.around.change import RUN_LENGTH, ChangeAlarm, ChangeDetector
+from goalbound.around.monitor import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.errors import ChangeWarning
 from goalbound.jit.compile import compiled_ahead
-from goalbound.kernels.steps import StepArrays
+from goalbound.learners.steps import StepArrays
 from goalbound.logs import Log
 from goalbound.planning import optimal_values
 from goalbound.problems import incident_recovery

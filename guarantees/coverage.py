@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from scipy.stats import beta, binom
 
 from goalbound import Adversary, Dirichlet
-from goalbound.estimation import Widths, paper, printed, scaled
+from goalbound.confidence import Widths, paper, printed, scaled
 from guarantees.result import Check, Notify, Result, ignore_progress
 from guarantees.settings import DELTA, Instance, certified, dense, diagnostics, run_episodes, simulation
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from goalbound import LRCSSP, GreedyRidge, LinearCSSP, ModelEnvironment, PosteriorSampling
 from goalbound.adapters.covariates import CovariateLearner
-from goalbound.estimation import Widths, scaled, sharp
+from goalbound.confidence import Widths, scaled, sharp
 from goalbound.jit.compile import compiled_ahead
 from goalbound.logs import Log
 from goalbound.planning import evaluate, optimal_values

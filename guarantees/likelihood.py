@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from scipy.stats import beta
 
 from goalbound import LRCSSP, Adversary, Dirichlet, LinearCSSP, OneHot
-from goalbound.estimation import Widths, likelihood, sharp
+from goalbound.confidence import Widths, likelihood, sharp
 from goalbound.jit.compile import compiled_ahead
 from goalbound.problems import windy_grid
 from guarantees.coverage import CONFIDENCE, refuted
@@ -52,8 +52,8 @@ class Rule(NamedTuple):
             loss_floor=instance.loss_floor, loss_bound=instance.loss_bound,
         )  # fmt: skip
         if self.wrong:
-            ratios = learner._constants.likelihood._replace(loss_log=0.0, row_log=0.0)
-            learner._constants = learner._constants._replace(likelihood=ratios)
+            ratios = learner._constants.sets._replace(loss_log=0.0, row_log=0.0)
+            learner._constants = learner._constants._replace(sets=ratios)
         return learner
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goalbound import LRCSSP, Dirichlet, History, LearnerOptions, LinearCSSP, ModelEnvironment, Support
-from goalbound.estimation import Widths, paper
+from goalbound.confidence import Widths, paper
 from goalbound.planning import context_bounds, optimal_values
 from goalbound.simulation import RegretDiagnostics, Simulation, bernoulli
 

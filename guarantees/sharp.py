@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from goalbound import Dirichlet, Support
-from goalbound.estimation import IntervalPieces, Widths, likelihood, paper, scaled, sharp
+from goalbound.confidence import IntervalPieces, Widths, likelihood, paper, scaled, sharp
 from goalbound.problems import dense_random
 from guarantees.coverage import CONFIDENCE, covered_runs, lower_limit, refuted
 from guarantees.environments import ENVIRONMENTS

@@ -35,22 +35,35 @@ class Page:
 PAGES: tuple[Page, ...] = (
     Page("models", {"goalbound.models": None, "goalbound.models.files": None}),
     Page("planning", {"goalbound.planning": None}),
-    Page("estimation", {"goalbound.estimation": None, "goalbound.estimation.widths": ("Radii",)}),
+    Page(
+        "confidence",
+        {
+            "goalbound.confidence": None,
+            "goalbound.confidence.widths": ("Radii",),
+            "goalbound.confidence.protocol": ("ConfidenceModel", "SetSlots", "Run", "Counted"),
+        },
+    ),
     Page(
         "learners",
         {
             "goalbound.learners.protocol": None,
             "goalbound.learners.lr_cssp": None,
             "goalbound.learners.ridge": None,
-            "goalbound.learners.core": None,
+            "goalbound.learners.learner": None,
             "goalbound.learners.base": None,
             "goalbound.learners.episode": None,
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
-            "goalbound.learners.exploration": ("Exploration",),
+            "goalbound.learners.explore.protocol": ("ExplorationRule", "ExploreSlots"),
+            "goalbound.learners.explore.optimistic": ("Optimistic",),
+            "goalbound.learners.explore.greedy": ("Greedy",),
+            "goalbound.learners.explore.epsilon": ("Epsilon",),
+            "goalbound.learners.explore.local": ("Local",),
+            "goalbound.learners.explore.posterior": ("Posterior",),
+            "goalbound.learners.explore.kwik": ("Kwik", "kwik_threshold"),
             "goalbound.learners.prior": None,
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
-            "goalbound.learners.linearity": ("ModelViolation",),
+            "goalbound.learners.alarm": ("ModelViolation",),
             "goalbound.learners.card": ("LearnerCard",),
             "goalbound.learners.reference": ("Clairvoyant", "FixedPolicy", "RandomWalk"),
             "goalbound.baselines": None,
@@ -60,18 +73,12 @@ PAGES: tuple[Page, ...] = (
     Page(
         "wrappers",
         {
-            "goalbound.around.context_map": None,
-            "goalbound.around.discretized": None,
-            "goalbound.around.loss_units": None,
-            "goalbound.around.apprentice": None,
-            "goalbound.around.apprentice_episode": None,
-            "goalbound.around.apprentice_progress": ("ApprenticeProgress",),
-            "goalbound.around.guarded": None,
-            "goalbound.around.guarded_episode": ("GuardedEpisode",),
-            "goalbound.around.excess_loss": ("ExcessLoss",),
-            "goalbound.around.monitored": ("Monitored",),
-            "goalbound.around.monitored_episode": None,
-            "goalbound.around.change": None,
+            "goalbound.around.around": ("Around", "AroundEpisode"),
+            "goalbound.around.contexts": None,
+            "goalbound.around.runbook": ("Apprentice", "ApprenticeEpisode", "Guarded", "GuardedEpisode"),
+            "goalbound.around.progress": ("ApprenticeProgress",),
+            "goalbound.around.excess": ("ExcessLoss",),
+            "goalbound.around.monitor": ("ChangeAlarm", "ChangeDetector", "Monitored", "MonitoredEpisode"),
         },
     ),
     Page("problems", {"goalbound.problems": None}),
@@ -119,7 +126,7 @@ PAGES: tuple[Page, ...] = (
 """The pages, in the order of the reference."""
 
 NOT_PUBLIC = (
-    "goalbound.cli", "goalbound.experiments", "goalbound.kernels", "goalbound.learners", "goalbound.experiments.pages",
+    "goalbound.cli", "goalbound.experiments", "goalbound.learners", "goalbound.experiments.pages",
     "goalbound.planning", "goalbound.serve.service", "goalbound.serve.store",
 )  # fmt: skip
 """Packages whose inner modules are not public, though some have an ``__all__``."""
@@ -193,8 +200,8 @@ def every_path() -> dict[str, str]:
 
 def _width_rules() -> list[str]:
     """The names of ``goalbound.widths``: people write ``widths.paper()``."""
-    widths, estimation = goalbound.widths, import_module("goalbound.estimation")
-    return [name for name in estimation.__all__ if getattr(widths, name, None) is getattr(estimation, name)]
+    widths, confidence = goalbound.widths, import_module("goalbound.confidence")
+    return [name for name in confidence.__all__ if getattr(widths, name, None) is getattr(confidence, name)]
 
 
 def undocumented() -> list[str]:

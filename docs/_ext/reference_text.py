@@ -10,7 +10,7 @@ from typing import Any
 from gallery import listing_text
 
 from goalbound.adapters.covariates import serialization
-from goalbound.around import discretized, loss_units
+from goalbound.around.around import VERSION as AROUND_VERSION
 from goalbound.cli.arguments import parser
 from goalbound.experiments import record_file
 from goalbound.experiments.columns import COLUMNS, RUN_COLUMNS, schema
@@ -269,8 +269,7 @@ def file_versions() -> str:
         [
             ("a problem (`.npz`)", "SSP, LinearCSSP", str(npz._VERSION)),
             ("a learner", "its class", str(learner_checkpoint.VERSION)),
-            ("a learner with a unit", loss_units.KIND, str(loss_units.VERSION)),
-            ("a learner for each cell", discretized.KIND, str(discretized.VERSION)),
+            ("a learner for each cell", "Discretized", str(AROUND_VERSION)),
             ("a map of covariates", serialization.KIND, str(serialization.VERSION)),
             ("the record of a run", record_file._FORMAT["kind"], str(record_file._FORMAT["version"])),
             ("a snapshot of a store", snapshots.KIND, str(snapshots.VERSION)),

@@ -3,32 +3,18 @@
 Names are loaded when first used, so that ``import goalbound`` is cheap.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from goalbound.lazy import load_on_use
 
 if TYPE_CHECKING:
     from goalbound.adapters.learner_files import load_learner
-    from goalbound.around.apprentice import Apprentice
-    from goalbound.around.context_map import ContextBlind, MappedContexts
-    from goalbound.around.discretized import Discretized
-    from goalbound.around.guarded import Guarded
-    from goalbound.around.loss_units import InUnits
-    from goalbound.around.monitored import Monitored
+    from goalbound.around.contexts import ContextBlind, Discretized, MappedContexts
+    from goalbound.around.monitor import Monitored
+    from goalbound.around.runbook import Apprentice, Guarded
     from goalbound.baselines import TabularLearner
-    from goalbound.errors import (
-        ArgumentError,
-        FileFormatError,
-        GoalboundError,
-        LearnerError,
-        ModelError,
-    )
-    from goalbound.estimation import (
-        Statistics,
-        confidence_set,
-        project,
-        ridge_estimate,
-        widths,
-    )
+    from goalbound.confidence import Statistics, confidence_set, project, ridge_estimate, widths
+    from goalbound.errors import ArgumentError, FileFormatError, GoalboundError, LearnerError, ModelError
     from goalbound.experiments.plugins import plugin
     from goalbound.learners.card import LearnerCard
     from goalbound.learners.explanation import Explanation
@@ -39,16 +25,7 @@ if TYPE_CHECKING:
     from goalbound.learners.reference import Clairvoyant
     from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
     from goalbound.learners.settings import LearnerOptions
-    from goalbound.models import (
-        SSP,
-        BallSet,
-        Builder,
-        IntervalSet,
-        LinearCSSP,
-        LossScale,
-        Step,
-        Support,
-    )
+    from goalbound.models import SSP, BallSet, Builder, IntervalSet, LinearCSSP, LossScale, Step, Support
     from goalbound.models.files import load, save
     from goalbound.planning import (
         PolicyBounds,
@@ -60,68 +37,14 @@ if TYPE_CHECKING:
         policy_bounds,
         solve,
     )
-    from goalbound.simulation import (
-        Adversary,
-        ContextSource,
-        Dirichlet,
-        Environment,
-        History,
-        ModelEnvironment,
-        OneHot,
-        play,
-        warm_up,
-    )
+    from goalbound.simulation.contexts import Adversary, ContextSource, Dirichlet, OneHot
+    from goalbound.simulation.environment import Environment, ModelEnvironment
+    from goalbound.simulation.history import History
+    from goalbound.simulation.play import play
+    from goalbound.simulation.warm_up import warm_up
     from goalbound.testing import check_learner
 
 __version__ = "2.0.0.dev0"
-
-_NAMES = {
-    "goalbound.errors": ("ArgumentError", "FileFormatError", "GoalboundError", "LearnerError", "ModelError"),
-    "goalbound.estimation": ("Statistics", "confidence_set", "project", "ridge_estimate", "widths"),
-    "goalbound.adapters.learner_files": ("load_learner",),
-    "goalbound.experiments.plugins": ("plugin",),
-    "goalbound.around.apprentice": ("Apprentice",),
-    "goalbound.learners.card": ("LearnerCard",),
-    "goalbound.around.context_map": ("ContextBlind", "MappedContexts"),
-    "goalbound.around.discretized": ("Discretized",),
-    "goalbound.learners.explanation": ("Explanation",),
-    "goalbound.around.guarded": ("Guarded",),
-    "goalbound.around.loss_units": ("InUnits",),
-    "goalbound.learners.lr_cssp": ("LRCSSP",),
-    "goalbound.around.monitored": ("Monitored",),
-    "goalbound.learners.plan": ("Plan",),
-    "goalbound.learners.prior": ("PriorKnowledge",),
-    "goalbound.learners.protocol": ("Episode", "Learner"),
-    "goalbound.learners.reference": ("Clairvoyant",),
-    "goalbound.learners.ridge": ("EpsilonGreedy", "GreedyRidge", "KwikRmax", "LocalOptimism", "PosteriorSampling"),
-    "goalbound.learners.settings": ("LearnerOptions",),
-    "goalbound.baselines": ("TabularLearner",),
-    "goalbound.models": ("BallSet", "Builder", "IntervalSet", "LinearCSSP", "LossScale", "SSP", "Step", "Support"),
-    "goalbound.models.files": ("load", "save"),
-    "goalbound.planning": (
-        "PolicyBounds",
-        "Solution",
-        "context_bounds",
-        "evaluate",
-        "extended_value_iteration",
-        "optimal_values",
-        "policy_bounds",
-        "solve",
-    ),
-    "goalbound.simulation": (
-        "Adversary",
-        "ContextSource",
-        "Dirichlet",
-        "Environment",
-        "History",
-        "ModelEnvironment",
-        "OneHot",
-        "play",
-        "warm_up",
-    ),
-    "goalbound.testing": ("check_learner",),
-}
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = [
     "LRCSSP",
@@ -145,7 +68,6 @@ __all__ = [
     "GreedyRidge",
     "Guarded",
     "History",
-    "InUnits",
     "IntervalSet",
     "KwikRmax",
     "Learner",
@@ -190,14 +112,35 @@ __all__ = [
 ]
 """Written out for type checkers, to which only what is listed here is exported."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'goalbound' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+load_on_use(
+    __name__,
+    {
+        "goalbound.adapters.learner_files": "load_learner",
+        "goalbound.around.contexts": "ContextBlind Discretized MappedContexts",
+        "goalbound.around.monitor": "Monitored",
+        "goalbound.around.runbook": "Apprentice Guarded",
+        "goalbound.baselines": "TabularLearner",
+        "goalbound.confidence": "Statistics confidence_set project ridge_estimate widths",
+        "goalbound.errors": "ArgumentError FileFormatError GoalboundError LearnerError ModelError",
+        "goalbound.experiments.plugins": "plugin",
+        "goalbound.learners.card": "LearnerCard",
+        "goalbound.learners.explanation": "Explanation",
+        "goalbound.learners.lr_cssp": "LRCSSP",
+        "goalbound.learners.plan": "Plan",
+        "goalbound.learners.prior": "PriorKnowledge",
+        "goalbound.learners.protocol": "Episode Learner",
+        "goalbound.learners.reference": "Clairvoyant",
+        "goalbound.learners.ridge": "EpsilonGreedy GreedyRidge KwikRmax LocalOptimism PosteriorSampling",
+        "goalbound.learners.settings": "LearnerOptions",
+        "goalbound.models": "SSP BallSet Builder IntervalSet LinearCSSP LossScale Step Support",
+        "goalbound.models.files": "load save",
+        "goalbound.planning": "PolicyBounds Solution context_bounds evaluate "
+        "extended_value_iteration optimal_values policy_bounds solve",
+        "goalbound.simulation.contexts": "Adversary ContextSource Dirichlet OneHot",
+        "goalbound.simulation.environment": "Environment ModelEnvironment",
+        "goalbound.simulation.history": "History",
+        "goalbound.simulation.play": "play",
+        "goalbound.simulation.warm_up": "warm_up",
+        "goalbound.testing": "check_learner",
+    },
+)

@@ -39,7 +39,7 @@ def test_under_the_busy_context_the_other_policy_loses_about_a_tenth(read: dict)
 
 
 def test_some_episodes_of_the_page_are_ended_by_the_runbook_and_most_are_not(read: dict) -> None:
-    count, guarded = read["guarded"].interventions, read["printed"][-1]
+    count, guarded = read["guarded"].interventions, read["printed"][4]
     assert guarded == f"{count} of 300 episodes were ended by the runbook"
     assert 0 < count < 150
 

@@ -30,12 +30,12 @@ def untested() -> LRCSSP:
 def test_the_bytes_of_a_learner_are_those_of_the_table() -> None:
     learner = untested()
     pairs, triples, d = PROBLEM.support.pairs, PROBLEM.support.triples, 5
-    assert "| a new learner | 16 N d^2 + 100 N + 16 M |" in PAGE
-    assert "8 d^2 + 48 d + m (4 d (d + 1) + 16 d), in whole pages" in PAGE
-    new, played = 16 * pairs * d**2, pairs * (8 * d**2 + 48 * d) + triples * (4 * d * (d + 1) + 16 * d)
+    assert "| a new learner | 16 N d^2 + 50 N + 16 M |" in PAGE
+    assert "8 d^2 + 40 d + m (4 d (d + 1) + 16 d), in whole pages" in PAGE
+    new, played = 16 * pairs * d**2, pairs * (8 * d**2 + 40 * d) + triples * (4 * d * (d + 1) + 16 * d)
     assert large_arrays(learner) == new + played
     vectors = sum(array.nbytes for _, array in learner._state_arrays() if array.ndim == 1)
-    assert vectors == pytest.approx(100 * pairs + 16 * triples, rel=0.25)
+    assert vectors == pytest.approx(50 * pairs + 16 * triples, rel=0.1)
 
 
 def test_the_bytes_of_likelihoods_are_those_of_the_page() -> None:
@@ -43,7 +43,7 @@ def test_the_bytes_of_likelihoods_are_those_of_the_page() -> None:
     words = " ".join(PAGE.split())
     assert "8 d + 4 L, for its loss and each of its next states 48 + 8 d + 8 L + 16 K; and 8 (d + 1)" in words
     learner, support, d = LRCSSP(PROBLEM.support, 5, loss_floor=0.1), PROBLEM.support, 5
-    ratios = learner._constants.likelihood
+    ratios = learner._constants.sets
     cells, vertices = len(ratios.cells.vertices), len(ratios.vertices.vertices)
     assert cells == d
     learner.learn(np.eye(5)[0], Step(0, 0, 0.5, int(support.next_state[0])))
@@ -51,8 +51,9 @@ def test_the_bytes_of_likelihoods_are_those_of_the_page() -> None:
     numbers = 1 + int(support.next_start[1])
     # two cells of the pair, one of a loss above 0, two of a loss below 1; and each next state in both, hit or missed
     rows = 1 + 2 + 1 + 2 + 2 * int(ratios.tracked[support.pairs : support.pairs + numbers - 1].sum())
-    held = {name: array.nbytes for name, array in learner._state_arrays() if name.startswith("state.likelihood.")}
-    assert sum(size for name, size in held.items() if ".used." not in name) == (
+    held = {name: array.nbytes for name, array in learner._state_arrays() if name.startswith("state.sets.")}
+    others = ("state.sets.used.", "state.sets.sharp.")
+    assert sum(size for name, size in held.items() if not name.startswith(others)) == (
         40 * support.pairs + 8 * d + 4 * cells + numbers * (48 + 8 * d + 8 * cells + 16 * vertices) + 8 * (d + 1) * rows
     )
 

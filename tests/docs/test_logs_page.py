@@ -71,4 +71,4 @@ def test_a_learner_of_a_log_that_proves_nothing_says_so_on_the_page(read: dict) 
     assert doubtful.caveats[:2] == read["skipping"].validity_breaks
     assert len(doubtful.caveats) == 3
     assert doubtful.policy_bounds(read["now"]).guarantee.startswith("Not proven: the support was inferred from the log")
-    assert read["inside"].policy_bounds(read["now"]).proven  # the log of the page itself is whole
+    assert read["learner"].policy_bounds(read["now"]).proven  # the log of the page itself is whole

@@ -32,7 +32,7 @@ def test_every_public_name_has_a_page(extension):
     assert public_names.undocumented() == []
     paths = public_names.every_path()
     assert paths["goalbound.planning.solve"] == "goalbound.solve"
-    assert paths["goalbound.estimation.sharp"] == "goalbound.widths.sharp"
+    assert paths["goalbound.confidence.sharp"] == "goalbound.widths.sharp"
 
 
 def test_a_name_that_is_new_is_missed(extension, monkeypatch):
@@ -55,7 +55,7 @@ def test_a_package_that_is_new_is_missed(extension, monkeypatch):
 def test_the_modules_that_are_looked_at_come_from_the_folders(extension):
     found = extension("public_names")._modules_with_names()
     assert {"goalbound.logs", "goalbound.adapters.gymnasium", "goalbound.models.files"} <= set(found)
-    assert not [name for name in found if name.startswith("goalbound.kernels.")]
+    assert not [name for name in found if name.startswith("goalbound.planning.kernels.")]
 
 
 def test_every_page_of_the_api_asks_for_its_names(extension):

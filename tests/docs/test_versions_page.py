@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 import goalbound
-from goalbound import Apprentice, Guarded, Monitored
-from goalbound.adapters.covariates import learner as covariate_learner
 from goalbound.adapters.covariates import serialization
-from goalbound.around import discretized, loss_units
+from goalbound.around.around import VERSION as AROUND_VERSION
 from goalbound.learners import checkpoint
 from goalbound.models.files import npz
 from goalbound.serve.store import snapshots, sqlite_log, transfer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
+AROUND = ("CovariateLearner", "Discretized", "Apprentice", "Guarded", "Monitored")
 
 
 def in_the_page() -> dict[str, tuple[str, str]]:
@@ -32,17 +31,14 @@ def test_the_format_versions_are_those_of_the_code():
     versions = {
         "SSP, LinearCSSP": npz._VERSION,
         "the class of the learner": checkpoint.VERSION,
-        covariate_learner.KIND: covariate_learner.VERSION,
-        loss_units.KIND: loss_units.VERSION,
-        discretized.KIND: discretized.VERSION,
-        **{cls._kind: cls._version for cls in (Apprentice, Guarded, Monitored)},
+        **dict.fromkeys(AROUND, AROUND_VERSION),
         serialization.KIND: serialization.VERSION,
         record_file._FORMAT["kind"]: record_file._FORMAT["version"],
         "log.sqlite": int(sqlite_log.FORMAT),
         snapshots.KIND: snapshots.VERSION,
         transfer.FORMAT: transfer.VERSION,
     }
-    read = {"the class of the learner": ", ".join(map(str, checkpoint.READABLE)), "Guarded": "1, 2"}
+    read: dict[str, str] = {}
     assert in_the_page() == {kind: (str(number), read.get(kind, str(number))) for kind, number in versions.items()}
 
 
@@ -62,8 +58,17 @@ def test_the_pythons_of_the_page_are_those_of_the_classifiers():
     assert f"Python {versions[0]} to {versions[-1]}." in PAGE
 
 
-def test_names_are_exported_to_type_checkers_as_they_are_loaded():
-    assert sorted(goalbound.__all__) == sorted([*goalbound._HOMES, "__version__"])
+def test_what_the_core_needs_is_bounded_by_the_versions_that_the_page_calls_tested():
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    tested = re.findall(
+        r"(\w+) ([\d.]+) to ([\d.]+\d)", re.search(r"what the core needs: (.*?)\. The lowest", PAGE, re.S)[1]
+    )
+    assert [name.lower() for name, _, _ in tested] == [re.match(r"\w+", one)[0] for one in needed]
+    for requirement, (_, lowest, highest) in zip(needed, tested, strict=True):
+        least, below = re.fullmatch(r"\w+>=([\d.]+),<([\d.]+)", requirement).groups()
+        assert least == lowest
+        assert [int(part) for part in lowest.split(".")] <= [int(part) for part in highest.split(".")]
+        assert [int(part) for part in highest.split(".")] < [int(part) for part in below.split(".")]
 
 
 def test_what_to_cite_is_the_same_in_the_docs_the_citation_file_and_the_report():

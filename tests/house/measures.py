@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.house.walks import walk_of, walks
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "goalbound"
 BUDGETS = Path(__file__).with_name("budgets.toml")
@@ -42,7 +44,7 @@ print(json.dumps([len(found), sum(len(open(file).readlines()) for file in found)
 
 def measured(capabilities: dict[str, Any]) -> dict[str, int]:
     """All numbers, by name. ``capabilities`` says which files are a room and which words name it."""
-    found = {**_totals(), **_packages(), **_named(capabilities), **_branches(), **_loads()}
+    found = {**_totals(), **_packages(), **_named(capabilities), **_branches(), **_loads(), **_walks()}
     found["private parts of other packages"] = sum(len(_private_imports(ast.parse(_read(file)))) for file in _sources())
     return found
 
@@ -145,11 +147,20 @@ def _said(file: Path) -> str:
 def _branches() -> dict[str, int]:
     """Branches in kernels that are decided when a learner is made: their condition asks its constants alone."""
     found = 0
-    for file in (one for one in _sources() if "kernels" in one.parts):
-        for node in ast.walk(ast.parse(_read(file))):
+    for file in _sources():
+        for node in (one for kernel in _kernels(ast.parse(_read(file))) for one in ast.walk(kernel)):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
                 found += any(_asks_constants(one) for one in _operands(node.test))
     return {"branches on features in kernels": found}
+
+
+def _kernels(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """The functions of a module that are marked by :mod:`goalbound.jit`."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            marks = {one.id for one in node.decorator_list if isinstance(one, ast.Name)}
+            if marks & {"kernel", "lean", "short_loops"}:
+                yield node
 
 
 def _operands(test: ast.expr) -> Iterator[ast.expr]:
@@ -176,6 +187,15 @@ def _loads() -> dict[str, int]:
             ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
         modules, length = json.loads(ended.stdout)
         found[f"{name} loads, modules"], found[f"{name} loads, lines"] = modules, length
+    return found
+
+
+def _walks() -> dict[str, int]:
+    """How many files and functions of the package one call passes."""
+    found = {}
+    for name, functions in walks().items():
+        walk = walk_of(functions)
+        found[f"walk of {name}, files"], found[f"walk of {name}, functions"] = walk
     return found
 
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from goalbound import LRCSSP, Dirichlet, play
-from goalbound.estimation import sharp
-from goalbound.kernels.value_iteration import min_over_intervals
+from goalbound.confidence import sharp
 from goalbound.learners.settings import LearnerOptions
+from goalbound.planning.kernels.value_iteration import min_over_intervals
 from goalbound.problems import dense_random
 
 PROBLEM = dense_random(10, actions=3, context_size=3, seed=0)

@@ -44,7 +44,7 @@ def test_no_bound_loses_the_truth_before_its_likelihood_does() -> None:
     problem = certified(dense(3, seed=0), tolerance=0.1)
     learner = next(rule for rule in RULES if rule.wrong).learner(problem)
     excess = _largest_excess(learner, problem.problem, episodes=60)
-    ratios, state = learner._constants.likelihood, learner._state.likelihood
+    ratios, state = learner._constants.sets, learner._state.sets
     truth = (
         np.vstack([problem.problem.losses, problem.problem.probabilities])
         @ ratios.vertices.vertices.T
@@ -70,7 +70,7 @@ def _largest_excess(learner: LRCSSP, problem: LinearCSSP, *, episodes: int) -> A
             step = environment.step(episode.act(state))
             episode.observe(step)
             state = step.next_state
-            ratios, pair = learner._state.likelihood, support.pair(step.state, step.action)
+            ratios, pair = learner._state.sets, support.pair(step.state, step.action)
             for at, (number, mean, outcome) in enumerate(_numbers(problem, context, step)):
                 log_loss[number] -= log(mean if outcome else 1.0 - mean)
                 forecasters = ratios.log_loss[ratios.first[pair] + at].tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goalbound.estimation import IntervalPieces
+from goalbound.confidence import IntervalPieces
 from guarantees import sharp as part
 from guarantees.coverage import covered_runs, lower_limit
 from guarantees.settings import Instance, certified, dense

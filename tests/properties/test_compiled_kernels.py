@@ -15,13 +15,13 @@ from hypothesis import given
 
 from goalbound import LRCSSP
 from goalbound.baselines.factories import bernstein_ssp, eb_ssp, psrl_ssp, uc_ssp, ulcvi
-from goalbound.estimation import likelihood, paper, sharp
+from goalbound.confidence import likelihood, paper, sharp
 from goalbound.jit.compile import Kernel
 from goalbound.jit.struct import Struct
-from goalbound.kernels.planner import bellman, chain, dijkstra, graph, iteration
-from goalbound.kernels.planner.chain import Chain, CoarseFactor
 from goalbound.models import SSP, Step
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
+from goalbound.planning.kernels import bellman, chain, graph, iteration
+from goalbound.planning.kernels.chain import Chain, CoarseFactor
 from goalbound.planning.reduction import rows_of
 from goalbound.problems import dense_random, random_cssp
 from goalbound.simulation import OneHot, play
@@ -80,7 +80,7 @@ class Case:
         self.pair_state = ssp.support.pair_state
         self.policy = np.empty(self.states, dtype=np.int64)
         self.values = np.empty(self.states + 1)
-        dijkstra.dijkstra_policy.python(
+        graph.dijkstra_policy.python(
             self.rows, self.reverse, self.pair_state, self.usable, 1e-3, self.policy, self.values
         )
         self.order = np.argsort(self.values[:-1], kind="stable").astype(np.int32)
@@ -161,7 +161,7 @@ def case() -> Case:
 
 
 KERNELS = [
-    graph.components, dijkstra.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
+    graph.components, graph.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
     chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.refactor_coarse,
     chain.bicgstab, iteration.improve_policy, iteration.evaluate_step,
 ]  # fmt: skip

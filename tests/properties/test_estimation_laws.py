@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.estimation import Estimate, Statistics, confidence_set, paper, project, ridge_estimate, scaled
+from goalbound.confidence import Estimate, Statistics, confidence_set, paper, project, ridge_estimate, scaled
 from goalbound.models import LinearCSSP, Step, Support
 from tests.reference.lr_cssp import NaiveLRCSSP
 from tests.reference.optimism import next_states

@@ -12,9 +12,8 @@ import pytest
 
 from goalbound import LRCSSP, SSP, FileFormatError, LinearCSSP, MappedContexts, Support, TabularLearner, load, save
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
-from goalbound.around import discretized
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.discretized import Discretized
+from goalbound.around import contexts
+from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.baselines import Method
 from goalbound.errors import InputError, LargeFileWarning
 from goalbound.learners.reference import RandomWalk
@@ -175,7 +174,7 @@ def test_thousands_of_open_episodes_are_saved_and_loaded(make: Callable[[], Any]
 def test_more_cells_than_a_file_holds_are_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(discretized, "MOST_ARRAYS", 1)
+    monkeypatch.setattr(contexts, "MOST_ARRAYS", 1)
     learner = cells()
     learner.save(tmp_path / "one")
     learner.begin([0.0, 1.0])

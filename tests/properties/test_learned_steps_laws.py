@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.baselines import TabularLearner
-from goalbound.estimation import Widths, likelihood, paper, scaled, sharp
+from goalbound.confidence import Widths, likelihood, paper, scaled, sharp
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import IntervalSet, LinearCSSP, Step, Support
@@ -32,9 +32,8 @@ KINDS = {**{name: mode for name, mode in MODES.items() if name != "forgetting"},
 
 def learned(learner: LearnerBase) -> dict[str, NDArray[Any]]:
     """What a ridge learner knows, by name."""
-    kept = ("regression", "pending", "losses", "rows", "loss_radius", "next_radius", "known_width", "log_det")
-    wanted = (*kept, "variance", "linearity")
-    return {name: array.copy() for name, array in learner._state_arrays() if name.split(".")[1].startswith(wanted)}
+    wanted = ("regression", "pending", "log_det", "sets", "watch")
+    return {name: array.copy() for name, array in learner._state_arrays() if name.split(".")[1] in wanted}
 
 
 def play(learner: Any, problem: LinearCSSP, steps: int, seed: int) -> Log:

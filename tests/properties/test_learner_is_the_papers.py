@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.estimation import paper, printed, scaled
+from goalbound.confidence import paper, printed, scaled
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.estimation import paper, scaled
+from goalbound.confidence import paper, scaled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support

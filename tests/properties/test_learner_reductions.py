@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.estimation import paper, scaled
-from goalbound.kernels.regression import RENEW_EVERY
+from goalbound.confidence import paper, scaled
+from goalbound.confidence.regression import RENEW_EVERY
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
 from tests.reference.optimism import is_stochastic

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.kernels.confidence import to_simplex
-from goalbound.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
-from goalbound.kernels.value_iteration import (
+from goalbound.learners.explore.posterior import to_simplex
+from goalbound.planning.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
+from goalbound.planning.kernels.value_iteration import (
     INTERVAL_SET,
     L1_BALL,
     L2_BALL,

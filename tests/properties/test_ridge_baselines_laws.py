@@ -14,9 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.exploration import Exploration, greedy, local, rmax, sampled
+from goalbound.learners.explore.epsilon import Epsilon
+from goalbound.learners.explore.greedy import Greedy
+from goalbound.learners.explore.kwik import Kwik
+from goalbound.learners.explore.local import Local
+from goalbound.learners.explore.posterior import Posterior
+from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.plan import Plan
 from goalbound.models import Step, Support
 from tests.reference import ridge_baselines as naive
@@ -39,7 +44,7 @@ THRESHOLD, CEILING = 0.45, 30.0
 class Kind:
     """A learner, and how its twin looks at a pair."""
 
-    exploration: Exploration
+    exploration: ExplorationRule
     look: naive.Exploration
     factor: float = 2.0
 
@@ -53,23 +58,23 @@ class Kind:
         given = self.exploration
         return NaiveRidge(
             support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=given.ceiling,
-            explore=given.explore, fade=given.fade, draws=given.name == "sampled",
-            bonus=given.spread if given.name == "local" else 0.0, rng=np.random.default_rng(seed),
+            explore=getattr(given, "explore", 0.0), fade=getattr(given, "fade", 0.0), draws=given.name == "sampled",
+            bonus=getattr(given, "bonus", 0.0), rng=np.random.default_rng(seed),
         )  # fmt: skip
 
 
 KINDS = {
-    "greedy": Kind(greedy(), naive.estimated),
-    "greedy, at every step": Kind(greedy(), naive.estimated, factor=1.0),
-    "epsilon": Kind(greedy(explore=0.8, fade=0.3), naive.estimated),
-    "sampled": Kind(sampled(spread=0.5, ceiling=CEILING), naive.drawn(0.5)),
+    "greedy": Kind(Greedy(), naive.estimated),
+    "greedy, at every step": Kind(Greedy(), naive.estimated, factor=1.0),
+    "epsilon": Kind(Epsilon(explore=0.8, fade=0.3), naive.estimated),
+    "sampled": Kind(Posterior(spread=0.5, ceiling=CEILING), naive.drawn(0.5)),
     "sampled by the variance": Kind(
-        sampled(spread=0.5, by_variance=True, ceiling=CEILING), naive.drawn(0.5, by_variance=True)
+        Posterior(spread=0.5, by_variance=True, ceiling=CEILING), naive.drawn(0.5, by_variance=True)
     ),
-    "sampled widely, planning rarely": Kind(sampled(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
-    "local": Kind(local(bonus=0.7), naive.estimated),
-    "local, with a large bonus, at every step": Kind(local(bonus=3.0), naive.estimated, factor=1.0),
-    "rmax": Kind(rmax(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
+    "sampled widely, planning rarely": Kind(Posterior(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
+    "local": Kind(Local(bonus=0.7), naive.estimated),
+    "local, with a large bonus, at every step": Kind(Local(bonus=3.0), naive.estimated, factor=1.0),
+    "rmax": Kind(Kwik(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
 }
 
 
@@ -217,7 +222,7 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
 
 
-def learner_with(exploration: Exploration, size: int, *, factor: float = 2.0) -> RidgeLearner:
+def learner_with(exploration: ExplorationRule, size: int, *, factor: float = 2.0) -> RidgeLearner:
     return exploring(
         exploration, SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=factor,
         rng=np.random.default_rng(1),
@@ -230,7 +235,7 @@ SUPPORT = Support.full(3, 2)
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
 def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    plain, still = learner_with(greedy(), 2), learner_with(sampled(spread=0.0, ceiling=1e9), 2)
+    plain, still = learner_with(Greedy(), 2), learner_with(Posterior(spread=0.0, ceiling=1e9), 2)
     one = plan_after(plain, seen, context)
     if one is None:
         return
@@ -245,7 +250,7 @@ def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArra
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
 def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    without, much = (teach(learner_with(local(bonus=bonus), 2), seen).begin(context) for bonus in (0.0, 2.0))
+    without, much = (teach(learner_with(Local(bonus=bonus), 2), seen).begin(context) for bonus in (0.0, 2.0))
     action = without.act(0)
     much.act(0)
     assert without.plan is not None
@@ -257,7 +262,7 @@ def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], cont
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
 def test_losses_above_their_mean_are_drawn_to_it_and_no_further(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    greedily, other = (teach(learner_with(kind, 2), seen).begin(context) for kind in (greedy(), local(bonus=0.0)))
+    greedily, other = (teach(learner_with(kind, 2), seen).begin(context) for kind in (Greedy(), Local(bonus=0.0)))
     greedily.act(0)
     other.act(0)
     assert greedily.plan is not None
@@ -274,14 +279,14 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
     seen: list[Seen], context: NDArray[np.float64]
 ) -> None:
     # The sum of |V^-1 c| is at most sqrt(d) / lambda = 1.42, and above 0.
-    nothing = teach(learner_with(rmax(threshold=0.0), 2), seen).plan(context)
+    nothing = teach(learner_with(Kwik(threshold=0.0), 2), seen).plan(context)
     np.testing.assert_allclose(nothing.values, [FLOOR] * 3 + [0.0], rtol=1e-8)
     assert nothing.policy.tolist() == [0, 0, 0]
     assert not nothing.known.any()
-    one = plan_after(learner_with(greedy(), 2), seen, context)
+    one = plan_after(learner_with(Greedy(), 2), seen, context)
     if one is None:
         return
-    everything = plan_after(learner_with(rmax(threshold=1.5), 2), seen, context)
+    everything = plan_after(learner_with(Kwik(threshold=1.5), 2), seen, context)
     assert everything is not None
     assert everything.known.all()
     np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
@@ -289,9 +294,9 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
 
 
 @examples(10)
-@given(data(SUPPORT, 3), contexts(3), st.permutations(range(3)), st.sampled_from([greedy(), rmax(threshold=0.5)]))
+@given(data(SUPPORT, 3), contexts(3), st.permutations(range(3)), st.sampled_from([Greedy(), Kwik(threshold=0.5)]))
 def test_the_names_of_the_components_do_not_matter(
-    seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: Exploration
+    seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: ExplorationRule
 ) -> None:
     renamed = [Seen(one.context[order], one.step) for one in seen]
     if any(near_known(learner_with(exploration, 3), seen, context)):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.estimation import paper, scaled, sharp
+from goalbound.confidence import paper, scaled, sharp
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import IntervalSet, LinearCSSP, Step, Support
 from goalbound.planning import solve

@@ -19,12 +19,11 @@ import numpy as np
 import pytest
 
 import goalbound as gb
-from goalbound import errors, estimation, planning, simulation
+from goalbound import confidence, errors, planning, simulation
 from goalbound.adapters import covariates as cov
 from goalbound.adapters.gymnasium import give_up, negated_rewards, penalty_exit, per_step, restart
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.change import ChangeDetector
-from goalbound.around.loss_units import InUnits
+from goalbound.around.monitor import ChangeDetector
+from goalbound.around.runbook import Apprentice
 from goalbound.baselines import (
     Method,
     TabularOptions,
@@ -38,7 +37,12 @@ from goalbound.baselines import (
 from goalbound.errors import (
     LearnerError,
 )
-from goalbound.learners import exploration, reference
+from goalbound.learners import reference
+from goalbound.learners.explore.epsilon import Epsilon
+from goalbound.learners.explore.greedy import Greedy
+from goalbound.learners.explore.kwik import Kwik, kwik_threshold
+from goalbound.learners.explore.local import Local
+from goalbound.learners.explore.posterior import Posterior
 from goalbound.logs import LogColumns, evaluate_policy, pairs_below_floor, read_log
 from goalbound.problems import (
     biomarker,
@@ -58,6 +62,7 @@ from goalbound.problems import (
 )
 from goalbound.problems.roads import Regime
 from tests.support.strategies import EXAMPLES_FACTOR
+from tests.support.units import in_units
 
 OURS = (errors.InputError, LearnerError, errors.PlanningStopped, errors.ProjectionFailed)
 
@@ -266,7 +271,7 @@ CASES: dict[str, Case] = {
     "extended_value_iteration": (gb.extended_value_iteration, {
         "sets": PLAUSIBLE, "tolerance": 1e-3, "start": None, "sweeps": 100,
     }),
-    # estimation
+    # confidence
     "Statistics": (gb.Statistics, {"support": SUPPORT, "context_size": 2, "regularization": 1.0}),
     "Statistics.record": (lambda **a: gb.Statistics(SUPPORT, 2).record(**a), {
         "context": [0.5, 0.5], "step": gb.Step(0, 0, 0.5, 2),
@@ -274,15 +279,15 @@ CASES: dict[str, Case] = {
     "ridge_estimate": (gb.ridge_estimate, {"statistics": gb.Statistics(SUPPORT, 2)}),
     "project": (gb.project, {"estimate": gb.ridge_estimate(gb.Statistics(SUPPORT, 2)), "start": None}),
     "confidence_set": (gb.confidence_set, {
-        "statistics": gb.Statistics(SUPPORT, 2), "context": [0.5, 0.5], "widths": estimation.paper(), "delta": 0.1,
+        "statistics": gb.Statistics(SUPPORT, 2), "context": [0.5, 0.5], "widths": confidence.paper(), "delta": 0.1,
         "loss_floor": 0.1, "estimate": None,
     }),
-    "scaled": (estimation.scaled, {"widths": estimation.paper(), "by": 0.5}),
-    "sharp": (estimation.sharp, {"goal": True, "half": True, "determinant": True, "entrywise": True, "variance": True}),
+    "scaled": (confidence.scaled, {"widths": confidence.paper(), "by": 0.5}),
+    "sharp": (confidence.sharp, {"goal": True, "half": True, "determinant": True, "entrywise": True, "variance": True}),
     # learners
     "LRCSSP": (gb.LRCSSP, {
         "support": SUPPORT, "context_size": 2, "delta": 0.1, "loss_floor": 0.1, "loss_bound": None,
-        "widths": estimation.sharp(), "prior": None, "options": None,
+        "widths": confidence.sharp(), "prior": None, "options": None,
     }),
     "LearnerOptions": (gb.LearnerOptions, {
         "regularization": 1.0, "forget": False, "tolerance": 1e-3, "replan_factor": 1.0, "check_linearity": None,
@@ -299,30 +304,29 @@ CASES: dict[str, Case] = {
     "LRCSSP.merge": (lambda other: learner().merge(other), {"other": learner()}),
     "LRCSSP.extended": (lambda support: learner().extended(support), {"support": SUPPORT}),
     "LRCSSP.with_settings": (lambda **a: learner().with_settings(**a), {
-        "loss_floor": 0.2, "loss_bound": None, "widths": estimation.sharp(), "delta": 0.2, "prior": None,
+        "loss_floor": 0.2, "loss_bound": None, "widths": confidence.sharp(), "delta": 0.2, "prior": None,
         "options": gb.LearnerOptions(),
     }),
-    "InUnits": (InUnits, {"learner": learner(), "scale": MINUTES}),
-    "InUnits.learn": (lambda **a: InUnits(learner(), MINUTES).learn(**a), {
+    "LRCSSP.loss_scale": (lambda scale: in_units(learner(), scale), {"scale": MINUTES}),
+    "in units: learn": (lambda **a: in_units(learner(), MINUTES).learn(**a), {
         "context": [0.5, 0.5], "step": gb.Step(0, 0, 12.0, 2),
     }),
-    "InUnits.learn a loss": (lambda loss: InUnits(learner(), MINUTES).learn([0.5, 0.5], gb.Step(0, 0, loss, 2)), {
+    "in units: learn a loss": (lambda loss: in_units(learner(), MINUTES).learn([0.5, 0.5], gb.Step(0, 0, loss, 2)), {
         "loss": 12.0,
     }),
-    "InUnits.learn_log": (lambda log: InUnits(learner(), MINUTES).learn_log(log), {
+    "in units: learn_log": (lambda log: in_units(learner(), MINUTES).learn_log(log), {
         "log": [([0.5, 0.5], gb.Step(0, 0, 12.0, 2))],
     }),
-    "InUnits.merge": (lambda other: InUnits(learner(), MINUTES).merge(other), {"other": InUnits(learner(), MINUTES)}),
-    "InUnits.around": (InUnits(learner(), MINUTES).around, {"learner": learner()}),
+    "in units: merge": (lambda other: in_units(learner(), MINUTES).merge(other), {
+        "other": in_units(learner(), MINUTES),
+    }),
     "Plan.in_unit": (learner().plan([0.5, 0.5]).in_unit, {"scale": MINUTES}),
     "PolicyBounds.in_unit": (learner().policy_bounds([0.5, 0.5]).in_unit, {"scale": MINUTES}),
-    "InUnits.extended": (InUnits(learner(), MINUTES).extended, {"support": SUPPORT}),
-    "InUnits.with_settings": (InUnits(learner(), MINUTES).with_settings, {"loss_floor": 0.2, "delta": 0.2}),
-    "InUnits.progress": (InUnits(Apprentice(learner(), [0, 1]), MINUTES).progress, {"context": [0.5, 0.5]}),
+    "in units: progress": (in_units(Apprentice(learner(), [0, 1]), MINUTES).progress, {"context": [0.5, 0.5]}),
     "ApprenticeProgress.in_unit": (Apprentice(learner(), [0, 1]).progress([0.5, 0.5]).in_unit, {"scale": MINUTES}),
     "Explanation.in_unit": (learner().explain([0.5, 0.5], 0).in_unit, {"scale": MINUTES}),
     "LRCSSP.plan": (learner().plan, {"context": [0.5, 0.5]}),
-    "LRCSSP.confidence_set": (learner(widths=estimation.sharp()).confidence_set, {"context": [0.5, 0.5]}),
+    "LRCSSP.confidence_set": (learner(widths=confidence.sharp()).confidence_set, {"context": [0.5, 0.5]}),
     "LRCSSP act": (lambda **a: learner().begin([0.5, 0.5]).act(**a), {"state": 0, "allowed": [0, 1]}),
     "LRCSSP begins": (lambda **a: driven().begins(**a), {"action": 0}),
     "LRCSSP moved_to": (lambda **a: driven().moved_to(**a), {"state": 1, "missing_at_random": False}),
@@ -390,11 +394,14 @@ CASES: dict[str, Case] = {
         "support": SUPPORT, "context_size": 2, "loss_floor": 0.1, "accuracy": 0.1, "threshold": None, "delta": 0.1,
         "options": None,
     }),
-    "greedy": (exploration.greedy, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
-    "sampled": (exploration.sampled, {"spread": 0.5, "ceiling": 9.0}),
-    "local": (exploration.local, {"bonus": 0.5, "ceiling": 9.0}),
-    "rmax": (exploration.rmax, {"threshold": 0.5, "ceiling": 9.0}),
-    "kwik_threshold": (exploration.kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
+    "Greedy": (Greedy, {"ceiling": 9.0}),
+    "Epsilon": (Epsilon, {"explore": 0.5, "fade": 0.5, "ceiling": 9.0}),
+    "Posterior": (Posterior, {
+        "spread": 0.5, "by_variance": True, "optimism": 0.5, "patience": 9.0, "ceiling": 9.0,
+    }),
+    "Local": (Local, {"bonus": 0.5, "ceiling": 9.0}),
+    "Kwik": (Kwik, {"threshold": 0.5, "ceiling": 9.0}),
+    "kwik_threshold": (kwik_threshold, {"context_size": 2, "accuracy": 0.1, "delta": 0.1}),
     "Knowledge.nothing": (gb.PriorKnowledge.nothing, {"support": SUPPORT, "context_size": 2}),
     "PriorKnowledge.with_losses": (KNOWLEDGE.with_losses, {"losses": {(0, 0): 0.2}}),
     "PriorKnowledge.with_losses of a pair": (lambda loss: KNOWLEDGE.with_losses({(0, 0): loss}), {"loss": 0.2}),
@@ -489,9 +496,10 @@ CASES: dict[str, Case] = {
     "CovariateLearner.begin": (cov.CovariateLearner(HATS, learner()).begin, {"covariates": 0.5}),
     "CovariateLearner.extended": (cov.CovariateLearner(HATS, learner()).extended, {"support": SUPPORT}),
     "CovariateLearner.with_settings": (cov.CovariateLearner(HATS, learner()).with_settings, {"delta": 0.2}),
-    "CovariateLearner.progress": (cov.CovariateLearner(HATS, Apprentice(learner(), [0, 1])).progress, {
-        "covariates": 0.5,
-    }),
+    "CovariateLearner.progress": (
+        lambda covariates: cov.CovariateLearner(HATS, Apprentice(learner(), [0, 1])).progress(covariates),
+        {"covariates": 0.5},
+    ),
     "a map": (HATS, {"covariates": 0.5}),
     **{f"{type(one).__name__} of a row": (one, {"covariates": row}) for one, row in MAPS},
     **{f"{type(one).__name__}.many": (one.many, {"table": [row]}) for one, row in MAPS},

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.layout import Rows
 from goalbound.models import LinearCSSP
+from goalbound.models.arrays import Rows
 from tests.reference import exact
 from tests.reference.kernels import change, exactly, gain, pairs_of, states_of
 

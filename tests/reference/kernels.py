@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner.chain import Chain, CoarseFactor
+from goalbound.models.arrays import Rows
+from goalbound.planning.kernels.chain import Chain, CoarseFactor
 
 Floats = NDArray[np.float64]
 Exact = dict[int, Fraction]

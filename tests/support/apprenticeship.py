@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import LRCSSP, Builder, widths
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.apprentice_episode import ApprenticeEpisode
+from goalbound.around.runbook import Apprentice, ApprenticeEpisode
 from goalbound.models import SSP, LinearCSSP, Step
 from tests.support.behaviour import Log, log_of
 

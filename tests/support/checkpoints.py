@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -18,37 +17,28 @@ Damage = Callable[[Header, Arrays], None]
 
 
 def parts(data: bytes) -> tuple[Header, Arrays]:
-    """The header and the arrays of a checkpoint, those of episodes one by one, free to be changed."""
+    """The header and the arrays of a checkpoint, free to be changed."""
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         arrays = {
             name.removesuffix(".npy"): np.load(io.BytesIO(file.read(name)))
             for name in file.namelist()
             if name.endswith(".npy")
         }
-        header = json.loads(file.read("header.json"))
-        return header, apart(arrays)
-
-
-def apart(arrays: Arrays) -> Arrays:
-    """Every column of episodes (``episodes.context``) as the arrays of each (``episode_0.context``, ...)."""
-    found: Arrays = {}
-    for name, array in arrays.items():
-        field = name.removeprefix("episodes")
-        found |= {name: array} if field == name else {f"episode_{n}{field}": row for n, row in enumerate(array)}
-    return found
-
-
-def joined(arrays: Arrays) -> Arrays:
-    """:func:`apart` undone."""
-    rows: dict[str, list[NDArray[Any]]] = {}
-    for name, array in arrays.items():
-        rows.setdefault(re.sub(r"^episode_[0-9]+", "episodes", name), []).append(array)
-    return {name: np.stack(parts) if name.startswith("episodes") else parts[0] for name, parts in rows.items()}
+        return json.loads(file.read("header.json")), arrays
 
 
 def in_array(name: str, value: Any, place: Any = 0) -> Damage:
     def damage(header: Header, arrays: Arrays) -> None:
         arrays[name].reshape(-1)[place] = value
+
+    return damage
+
+
+def in_episode(number: int, name: str, value: Any, place: Any = 0) -> Damage:
+    """A damage in the row of one open episode."""
+
+    def damage(header: Header, arrays: Arrays) -> None:
+        arrays[f"episodes.{name}"][number : number + 1].reshape(-1)[place] = value
 
     return damage
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.layout import Reverse, Rows
-from goalbound.kernels.planner import graph
-from goalbound.kernels.planner.chain import Chain, CoarseFactor, coarse_envelope
+from goalbound.models.arrays import Reverse, Rows
+from goalbound.planning.kernels import graph
+from goalbound.planning.kernels.chain import Chain, CoarseFactor, coarse_envelope
 from tests.support.strategies import losses
 
 Entries = list[tuple[int, float]]

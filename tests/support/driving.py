@@ -12,11 +12,11 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.estimation import paper, scaled
+from goalbound.confidence import paper, scaled
 from goalbound.learners.base import LearnerBase
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.exploration import Exploration
+from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP, Step
 from goalbound.problems import random_cssp
@@ -76,7 +76,7 @@ def learner_of(problem: LinearCSSP, **settings: Any) -> LRCSSP:
     return lr_cssp(problem.support, problem.context_size, **settings)
 
 
-def explorer_of(exploration: Exploration, problem: LinearCSSP, **settings: Any) -> RidgeLearner:
+def explorer_of(exploration: ExplorationRule, problem: LinearCSSP, **settings: Any) -> RidgeLearner:
     return exploring(exploration, problem.support, problem.context_size, **settings)
 
 

@@ -6,15 +6,15 @@ from goalbound import (
     EpsilonGreedy,
     GreedyRidge,
     Guarded,
-    InUnits,
     LossScale,
     Monitored,
     PosteriorSampling,
     widths,
 )
-from goalbound.around.context_map import ContextBlind
+from goalbound.around.contexts import ContextBlind
 from goalbound.baselines import uc_ssp
 from tests.support.incidents_at_work import BEFORE, RUNBOOK
+from tests.support.units import in_units
 
 SUPPORT = BEFORE.support
 KINDS = {
@@ -24,7 +24,7 @@ KINDS = {
     "likelihood": lambda rng: LRCSSP(SUPPORT, 2, loss_floor=0.1),
     "balls": lambda rng: LRCSSP(SUPPORT, 2, loss_floor=0.1, widths=widths.paper()),
     "tabular": lambda rng: ContextBlind(uc_ssp(SUPPORT, loss_floor=0.1)),
-    "guarded": lambda rng: InUnits(
+    "guarded": lambda rng: in_units(
         Monitored(Guarded(GreedyRidge(SUPPORT, 2, loss_floor=0.1), RUNBOOK, after_steps=2)), LossScale("min", cap=1.0)
     ),
     "apprentice": lambda rng: Apprentice(LRCSSP(SUPPORT, 2, loss_floor=0.1), RUNBOOK),

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.kernels.active_set import new_projection_workspace
-from goalbound.kernels.projection import project
+from goalbound.confidence.active_set import new_projection_workspace
+from goalbound.confidence.projection import project
 from tests.support.strategies import contexts
 
 Floats = NDArray[np.float64]

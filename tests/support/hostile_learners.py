@@ -32,11 +32,13 @@ from goalbound.errors import FileFormatError, GoalboundError, LearnerError, Plan
 from goalbound.models import Step
 from goalbound.models.files.array_file import write_array_file
 from goalbound.simulation import Dirichlet
-from tests.support.checkpoints import joined, parts
+from tests.support.checkpoints import parts
 from tests.support.driving import small_problem, written
 from tests.support.kernel_forms import COMPILED, kernels
 
 PROBLEM = small_problem()
+PLAIN = small_problem(context_size=1)
+"""For learners that know no contexts."""
 SUPPORT = PROBLEM.support
 SECONDS = 60
 """A forged file that takes longer ends the program."""
@@ -60,34 +62,41 @@ KINDS: dict[str, Callable[[], Any]] = {
     "epsilon": _ridge(EpsilonGreedy, rng=np.random.default_rng(0)),
     "posterior": _ridge(PosteriorSampling, rng=np.random.default_rng(0)),
     "rmax": _ridge(KwikRmax),
-    "bernstein": lambda: bernstein_ssp(SUPPORT, loss_floor=0.1),
-    "eb": lambda: eb_ssp(SUPPORT, loss_floor=0.1),
-    "hoeffding": lambda: hoeffding_ssp(SUPPORT, loss_floor=0.1, loss_bound=5.0),
-    "psrl": lambda: psrl_ssp(SUPPORT, loss_floor=0.1, rng=np.random.default_rng(0)),
-    "uc": lambda: uc_ssp(SUPPORT, loss_floor=0.1),
-    "ulcvi": lambda: ulcvi(SUPPORT, loss_floor=0.1, horizon=10, loss_bound=5.0),
+    "bernstein": lambda: bernstein_ssp(PLAIN.support, loss_floor=0.1),
+    "eb": lambda: eb_ssp(PLAIN.support, loss_floor=0.1),
+    "hoeffding": lambda: hoeffding_ssp(PLAIN.support, loss_floor=0.1, loss_bound=5.0),
+    "psrl": lambda: psrl_ssp(PLAIN.support, loss_floor=0.1, rng=np.random.default_rng(0)),
+    "uc": lambda: uc_ssp(PLAIN.support, loss_floor=0.1),
+    "ulcvi": lambda: ulcvi(PLAIN.support, loss_floor=0.1, loss_bound=5.0, time_bound=10.0, episodes=50),
 }
 
 
 def saved(kind: str) -> bytes:
     """A learner that has played, with three open episodes: one waits for its outcome, another will never have one."""
     learner = KINDS[kind]()
-    play(PROBLEM, learner, contexts=Dirichlet.symmetric(PROBLEM.context_size), episodes=40, seed=1, step_limit=100)
-    context = np.full(PROBLEM.context_size, 1.0 / PROBLEM.context_size)
+    _played(learner, 40, seed=1)
+    context = np.full(learner.context_size, 1.0 / learner.context_size)
     lost, waits, moves, _ = [learner.begin(context) for _ in range(4)]
     for episode in (lost, waits):
         episode.act(0)
     action = moves.act(0)
-    moves.observe(Step(0, action, 0.5, int(SUPPORT.next_state[SUPPORT.row(SUPPORT.pair(0, action))][0])))
+    support = learner.support
+    moves.observe(Step(0, action, 0.5, int(support.next_state[support.row(support.pair(0, action))][0])))
     lost.abandon()
     return written(learner)
+
+
+def _played(learner: Any, episodes: int, *, seed: int) -> None:
+    problem = PLAIN if learner.context_size == 1 else PROBLEM
+    contexts = Dirichlet.symmetric(problem.context_size)
+    play(problem, learner, contexts=contexts, episodes=episodes, seed=seed, step_limit=100)
 
 
 def forged(data: bytes) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Names, headers and arrays of files in which the first entry of one array, or all of them, are forged."""
     header, arrays = parts(data)
     for name, array in arrays.items():
-        if not array.size or not name.startswith(("state.", "episode_0.")) or array.dtype.kind == "b":
+        if not array.size or not name.startswith(("state.", "episodes.")) or array.dtype.kind == "b":
             continue
         for value in FORGED:
             if array.dtype.kind == "i" and not abs(value) <= np.iinfo(array.dtype).max:
@@ -101,7 +110,7 @@ def forged(data: bytes) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 def go_on(learner: Any) -> None:
     """50 episodes, then the open ones."""
     with contextlib.suppress(*ENDS):
-        play(PROBLEM, learner, contexts=Dirichlet.symmetric(PROBLEM.context_size), episodes=50, seed=2, step_limit=100)
+        _played(learner, 50, seed=2)
     for episode in list(learner.open_episodes):
         with contextlib.suppress(*ENDS):
             episode.act(0)
@@ -116,7 +125,7 @@ def main(kind: str, note: Path) -> None:
         path = Path(folder) / "forged.npz"
         for name, header, arrays in forged(data):
             note.write_text(name)
-            write_array_file(path, header, joined(arrays), overwrite=True)
+            write_array_file(path, header, arrays, overwrite=True)
             faulthandler.dump_traceback_later(SECONDS, exit=True)
             try:
                 learner = load_learner(path)

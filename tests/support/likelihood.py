@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels import likelihood as kernels
-from goalbound.kernels.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
-from goalbound.kernels.lattice import locate, nearest_vertex, new_lattice
-from goalbound.kernels.likelihood import LikelihoodConstants
-from goalbound.kernels.likelihood_bounds import fit_number
-from goalbound.kernels.likelihood_state import LikelihoodState, begin_pair, new_likelihood_state
+from goalbound.confidence.likelihood import sets as kernels
+from goalbound.confidence.likelihood.bounds import fit_number
+from goalbound.confidence.likelihood.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
+from goalbound.confidence.likelihood.lattice import locate, nearest_vertex, new_lattice
+from goalbound.confidence.likelihood.sets import LikelihoodConstants
+from goalbound.confidence.likelihood.state import LikelihoodState, begin_pair, new_likelihood_state
+from goalbound.confidence.sharp_kernels import SharpConstants, SharpState
 from goalbound.learners.lr_cssp import LRCSSP
 
 Floats = NDArray[np.float64]
+NO_INTERVALS = SharpConstants(*[False] * 4, *[0.0] * 5)
 NUMBER = 1
 """One pair with one next state: number 0 is its loss, number 1 the next state."""
 
@@ -25,8 +27,10 @@ def new_number(
 ) -> tuple[LikelihoodConstants, LikelihoodState]:
     vertices, groups = new_lattice(size, most), new_lattice(size, cells)
     surprise = float(np.log(1.0 / failure))
-    constants = LikelihoodConstants(True, surprise, surprise, vertices, groups, np.ones(2, dtype=np.bool_))
-    state = new_likelihood_state(1, 1, size, len(vertices.vertices), len(groups.vertices))
+    constants = LikelihoodConstants(NO_INTERVALS, surprise, surprise, vertices, groups, np.ones(2, dtype=np.bool_))
+    state = new_likelihood_state(
+        1, 1, size, len(vertices.vertices), len(groups.vertices), sharp=SharpState(np.zeros((0, 1)), np.zeros(0))
+    )
     begin_pair.python(state, 0, 1)
     return constants, state
 
@@ -62,7 +66,7 @@ def entered(
 
 def numbers_of(learner: LRCSSP) -> NDArray[np.int64]:
     """[N + M] where the losses of all pairs, and then all next states, stand among the numbers; all were played."""
-    state, support = learner._state.likelihood, learner.support
+    state, support = learner._state.sets, learner.support
     assert state.place.all()
     lengths = np.diff(support.next_start)
     places = np.arange(support.triples) - np.repeat(support.next_start[:-1], lengths)

@@ -1,4 +1,5 @@
-"""Logs of released formats, kept so that later versions are held against them (docs/how_to/operations.md, "Formats").
+"""Logs with every kind of event, and those of released versions, which later ones are held against
+(docs/how_to/operations.md, "Formats").
 
 ``python -m tests.support.released_logs NAME`` writes one, by the version that it is run with, to tests/fixtures/stores.
 A log that is there is never written again: that it was written by an earlier version is what it is for.
@@ -16,16 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from goalbound import LRCSSP, EpsilonGreedy, InUnits, LossScale, Monitored, PosteriorSampling
+from goalbound import LRCSSP, EpsilonGreedy, LossScale, Monitored, PosteriorSampling
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.serve.store import Store
 from goalbound.serve.store.transfer import export_log
 from tests.support.incidents_at_work import BEFORE, greedy
 from tests.support.stores import SELDOM
+from tests.support.units import in_units
 
 STORES = Path(__file__).parents[1] / "fixtures" / "stores"
-REFUSED = STORES.parent / "refused_stores" / "shadow-and-mixing"
-"""A log of version 1.0.0 that this version refuses."""
+REFUSED = STORES.parent / "refused_stores"
+"""Logs of version 1.0.0, whose learners this version refuses."""
 CALM, BUSY = [1.0, 0.0], [0.25, 0.75]
 
 
@@ -38,7 +40,9 @@ def handle(store: Store) -> None:
     sampled = PosteriorSampling(support, 2, loss_floor=0.1, rng=np.random.default_rng(6))
     drawn = store.create("drawn", sampled)
     scale = LossScale("min", cap=60)
-    wrapped = store.create("wrapped", CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(greedy()), scale)))
+    wrapped = store.create(
+        "wrapped", CovariateLearner(Hats([0, 100], clamp=True), in_units(Monitored(greedy()), scale))
+    )
     proven = store.create("proven", LRCSSP(support, 2, loss_floor=0.1))
 
     champion.begin(CALM, "down", id="a", allowed=["restart", "page"])
@@ -100,13 +104,11 @@ def write(folder: Path) -> None:
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 
-def unpacked(name: str, target: Path) -> tuple[Path, Path, dict[str, Any]]:
-    """Of a released log the exported file, the folder of the compacted store, and what is expected."""
-    folder = STORES / name
+def unpacked(folder: Path, target: Path) -> tuple[Path, Path]:
+    """Of a log that was written to a folder the exported file, and the folder of the compacted store."""
     (target / "log.ndjson").write_bytes(gzip.decompress((folder / "log.ndjson.gz").read_bytes()))
     shutil.unpack_archive(folder / "compacted.zip", target / "compacted", "zip")
-    expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    return target / "log.ndjson", target / "compacted", expected
+    return target / "log.ndjson", target / "compacted"
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.estimation import paper
-from goalbound.kernels.state import GREEDY, LOCAL, OPTIMISTIC, POSTERIOR
-from goalbound.learners.core import RidgeLearner
-from goalbound.learners.exploration import Exploration
+from goalbound.confidence import paper
+from goalbound.confidence.sharp_kernels import SharpState
+from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
-from goalbound.learners.settings import LearnerOptions
+from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
 
 
@@ -28,28 +28,23 @@ def lr_cssp(support: Support, context_size: int, **settings: Any) -> LRCSSP:
 
 
 def exploring(
-    exploration: Exploration, support: Support, context_size: int, *, loss_floor: float = 0.1,
-    rng: np.random.Generator | None = None, **options: Any,
-) -> RidgeLearner:  # fmt: skip
+    rule: ExplorationRule,
+    support: Support,
+    context_size: int,
+    *,
+    loss_floor: float = 0.1,
+    rng: np.random.Generator | None = None,
+    **options: Any,
+) -> RidgeLearner:
     """The learner that explores so, with a new plan after every step unless ``replan_factor`` is given."""
     chosen = LearnerOptions(**{"replan_factor": 1.0, **options})
     rng = np.random.default_rng(0) if rng is None else rng
-    given: dict[str, Any] = {"loss_floor": loss_floor, "options": chosen}
-    if exploration.code == OPTIMISTIC:
-        return LRCSSP(support, context_size, widths=paper(), **given)
-    if exploration.code == POSTERIOR:
-        names = ("spread", "by_variance", "optimism", "patience", "ceiling")
-        own = {name: getattr(exploration, name) for name in names}
-        return PosteriorSampling(support, context_size, rng=rng, **own, **given)
-    if exploration.code == LOCAL:
-        return LocalOptimism(support, context_size, bonus=exploration.spread, **given)
-    if exploration.code != GREEDY:
-        return KwikRmax(support, context_size, threshold=exploration.threshold, **given)
-    if exploration.explore == 0.0:
-        return GreedyRidge(support, context_size, **given)
-    return EpsilonGreedy(support, context_size, explore=exploration.explore, fade=exploration.fade, rng=rng, **given)
+    settings = Settings.of(context_size, loss_floor=loss_floor, options=chosen, exploration=rule)
+    kind = next(one for one in KINDS if isinstance(rule, one.rules))
+    return kind._made(support, settings, None, rng)
 
 
+KINDS = (LRCSSP, GreedyRidge, EpsilonGreedy, LocalOptimism, PosteriorSampling, KwikRmax)
 Make = Callable[[Support, int, np.random.Generator], RidgeLearner]
 
 LEARNERS: dict[str, Make] = {
@@ -70,5 +65,11 @@ def variances_of(learner: RidgeLearner) -> NDArray[np.float64]:
     size = learner.context_size
     rows, columns = np.tril_indices(size)
     found = np.empty((learner.support.triples, size, size))
-    found[:, rows, columns] = found[:, columns, rows] = learner._state.variance
+    found[:, rows, columns] = found[:, columns, rows] = sharp_state_of(learner).variance
     return found
+
+
+def sharp_state_of(learner: RidgeLearner) -> SharpState:
+    """What a learner with intervals keeps of variances."""
+    kept = learner._state.sets
+    return kept if isinstance(kept, SharpState) else kept.sharp

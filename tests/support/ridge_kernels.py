@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.active_set import ProjectionWorkspace
-from goalbound.kernels.algorithm import begin
-from goalbound.kernels.elimination import EvaluationWorkspace
-from goalbound.kernels.state import Constants, EpisodeState, LearnerState
-from goalbound.learners.core import RidgeLearner
+from goalbound.confidence.active_set import ProjectionWorkspace
+from goalbound.confidence.protocol import is_known
+from goalbound.jit.compile import Kernel, Slot
+from goalbound.jit.records import named_arrays
+from goalbound.learners.learner import RidgeLearner
+from goalbound.learners.loop import begin, look_at, observe, plan
+from goalbound.learners.program import Program
+from goalbound.learners.state import Constants, EpisodeState, LearnerState
+from goalbound.planning.kernels.elimination import EvaluationWorkspace
 
 
 class Arguments(NamedTuple):
@@ -22,11 +27,48 @@ class Arguments(NamedTuple):
     episode: EpisodeState
     scratch: ProjectionWorkspace
     workspace: EvaluationWorkspace
+    program: Program
+
+    def python(self, kernel: Kernel) -> Callable[..., Any]:
+        """A kernel of the loop as Python, with the slots of the learner filled."""
+        return self.program[kernel].python
+
+    def fills(self, slot: Slot) -> Callable[..., Any]:
+        """The kernel that fills a slot of the learner, as Python, with the slots of its own filled."""
+        return self.python(self.program._filling[slot])
 
     def begin(self, context: ArrayLike) -> Arguments:
         """The same arrays, the episode begun anew under a context."""
-        begin.python(self.constants, self.learner, self.episode, np.array(context, dtype=np.float64))
+        self.python(begin)(self.constants, self.learner, self.episode, np.array(context, dtype=np.float64))
         return self
+
+    def look_at(self, *pairs: int) -> None:
+        """Compute the sets of some pairs."""
+        for pair in pairs:
+            self.python(look_at)(self.constants, self.learner, self.episode, pair)
+
+    def plan(self, sweeps: int = 10**6) -> bool:
+        """Make a plan, and say whether value iteration came to its end."""
+        return bool(self.python(plan)(self.constants, self.learner, self.episode, self.workspace, sweeps))
+
+    def observe(self, pair: int, to: int, loss: float = 0.5) -> bool:
+        """A step of a pair to the next state in this place of its row; whether it ended its interval."""
+        place = int(self.constants.next_start[pair]) + to
+        return bool(self.python(observe)(self.constants, self.learner, self.episode, self.scratch, pair, place, loss))
+
+    def is_known(self, pair: int) -> bool:
+        """The known test of a pair."""
+        return bool(self.fills(is_known)(self.constants, self.learner, self.episode, pair))
+
+    def make_known(self) -> None:
+        """Under the context of the episode nothing is uncertain."""
+        self.episode.known_width[:] = 0.0
+        self.episode.norm[:] = 0.0
+
+    def all_arrays(self, *, without: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+        """Copies of all arrays of the learner, but for some, by their paths."""
+        named = named_arrays("learner", self.learner)
+        return {name: array.copy() for name, array in named if not name.endswith(without)}
 
     def row(self, pair: int) -> dict[int, float]:
         """The centre of the set of a pair as {next state: probability}."""
@@ -41,14 +83,19 @@ class Arguments(NamedTuple):
         for index, (state, coefficients) in enumerate(rows.items()):
             regression.seen_index[first + int(np.flatnonzero(following == state)[0])] = index
             regression.seen_state[first + index] = state
-            self.learner.rows[first + index] = coefficients
+            self.learner.sets.rows[first + index] = coefficients
         regression.seen[pair] = len(rows)
-        self.learner.losses[pair] = losses
+        self.learner.sets.losses[pair] = losses
 
 
 def arguments_of(learner: RidgeLearner, context: ArrayLike) -> Arguments:
     """What kernels take of a learner, with an episode that has just begun."""
     arrays = Arguments(
-        learner._constants, learner._state, learner._new_episode_state(), learner._scratch, learner._workspace
+        learner._constants,
+        learner._state,
+        learner._new_episode_state(),
+        learner._scratch,
+        learner._workspace,
+        learner._program,
     )
     return arrays.begin(context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from goalbound.estimation import Statistics
+from goalbound.confidence import Statistics
 from goalbound.models import Step, Support
 from tests.support.strategies import contexts
 

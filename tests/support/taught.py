@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.models import Step, Support
 from tests.support.strategies import contexts, ssps
 

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import python
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
-from goalbound.kernels.value_iteration import L2_BALL, UncertaintySet, ValueIterationState, new_value_iteration_state
 from goalbound.models import SSP
+from goalbound.models.arrays import Rows
+from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
+from goalbound.planning.kernels.value_iteration import (
+    L2_BALL,
+    UncertaintySet,
+    ValueIterationState,
+    new_value_iteration_state,
+)
 from tests.reference.optimism import inner_minimum
 
 Floats = NDArray[np.float64]

@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[2]
 BROWSER_TESTS = "tests/browser/test_many_learners.py"
 SOURCE, TESTS = ROOT / "src" / "goalbound", ROOT / "tests"
 MIRRORED = (
-    "adapters", "around", "baselines", "cli", "estimation", "experiments", "jit", "kernels", "learners", "logs",
+    "adapters", "around", "baselines", "cli", "confidence", "experiments", "jit", "learners", "logs",
     "models", "planning", "problems", "serve", "simulation", "testing",
 )  # fmt: skip
 """The packages whose modules each have a test file of their name: all."""
 TESTED_ELSEWHERE: dict[str, str] = {
     "baselines/card.py": "unit/learners/test_card.py",
     "learners/layers.py": "unit/around/test_wrapper.py",
-    "kernels/layout.py": "unit/kernels/planner",  # two structs without a function, which all of these kernels take
+    "models/arrays.py": "unit/planning/kernels",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",
 }

@@ -26,10 +26,9 @@ LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
 """The learners that a file holds whole, and their modules."""
 WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
     {
-        "InUnits": "goalbound.around.loss_units",
-        "Apprentice": "goalbound.around.apprentice",
-        "Guarded": "goalbound.around.guarded",
-        "Monitored": "goalbound.around.monitored",
+        "Apprentice": "goalbound.around.runbook",
+        "Guarded": "goalbound.around.runbook",
+        "Monitored": "goalbound.around.monitor",
         "CovariateLearner": "goalbound.adapters.covariates",
     }
 )
@@ -37,7 +36,7 @@ WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
 
 
 def load_learner(path: str | PathLike[str], *, limit: int = LIMIT) -> Any:
-    """Read a learner that ``save`` wrote, of whatever class, with all that is around it: map, unit, runbook.
+    """Read a learner that ``save`` wrote, of whatever class, with all that is around it: map, runbook, monitor.
 
     It goes on bit for bit. What was made with functions or streams that no file can hold (``MappedContexts``,
     ``Discretized``, ``RandomWalk``) is restored by one that was made alike: ``fresh.restored(path)``.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,17 +23,18 @@ from goalbound.baselines.kernels.state import (
     new_learner_state,
 )
 from goalbound.baselines.method import Method
-from goalbound.baselines.saved_state import check_episode_states, check_learner_state, check_size, state_arrays
+from goalbound.baselines.saved_state import check_episode_states, check_learner_state, check_size
 from goalbound.baselines.settings import TabularOptions, TabularSettings, checked_losses
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.kernels.steps import StepArrays
-from goalbound.learners.base import LearnerBase
+from goalbound.learners.base import LearnerBase, in_own_unit
 from goalbound.learners.batch import Batch
 from goalbound.learners.card import Card
 from goalbound.learners.checks import check_context_free, check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.plan import Plan
+from goalbound.learners.steps import StepArrays
 from goalbound.models import LinearCSSP, Support
+from goalbound.models.files.ranges import matching
 from goalbound.models.validation import check_type, set_readonly
 from goalbound.planning.extended_value_iteration import value_bounds
 
@@ -68,7 +69,6 @@ class TabularLearner(LearnerBase):
     _state: LearnerState
     _loop = play
     _settings_type = TabularSettings
-    _given_types: ClassVar = {"known_losses": "<f8"}
 
     def __init__(
         self,
@@ -124,6 +124,7 @@ class TabularLearner(LearnerBase):
         algorithm.begin.python(self._state, episode_state)
         return LearnerEpisode(self, episode_state, id=id)
 
+    @in_own_unit
     def plan(self, context: ArrayLike = (1.0,)) -> Plan:
         """What the learner would do now, were an episode to begin. Nothing is changed by looking, and nothing drawn.
 
@@ -233,34 +234,30 @@ class TabularLearner(LearnerBase):
         """A learner with these settings that has seen nothing; its generator goes on from where this one's is."""
         settings = self.settings
         options = TabularOptions(settings.delta, settings.added_loss, self.known_losses, settings.tolerance)
-        return type(self)(
+        learner = type(self)(
             self.support, self.method, loss_floor=settings.loss_floor, rng=deepcopy(self._rng), options=options
         )
+        learner._take_unit(self)
+        return learner
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:
         return {} if self.known_losses is None else {"known_losses": self.known_losses}
-
-    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        return state_arrays(self._state)
-
-    @classmethod
-    def _smallest(cls) -> Self:
-        return cls(Support.full(1, 1), Method("bernstein-ssp"), loss_floor=1.0)
 
     @classmethod
     def _from_file(
         cls,
         support: Support,
         settings: TabularSettings,
-        arrays: dict[str, NDArray[Any]],
+        arrays: Mapping[str, NDArray[Any]],
         rng: np.random.Generator | None,
     ) -> Self:
         if settings.losses_are_known != ("known_losses" in arrays):
             raise FileFormatError("settings and known_losses do not say the same of whether losses are known")
         check_size(arrays, support, settings)
-        options = TabularOptions(
-            settings.delta, settings.added_loss, arrays.get("known_losses"), settings.tolerance
-        )  # fmt: skip
+        known = None
+        if settings.losses_are_known:
+            known = matching(arrays, "known_losses", (support.pairs,), np.float64)
+        options = TabularOptions(settings.delta, settings.added_loss, known, settings.tolerance)
         return cls(support, settings.method, loss_floor=settings.loss_floor, rng=rng, options=options)
 
     def _check_state(self) -> None:

@@ -3,7 +3,7 @@ out of range."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,28 +12,17 @@ from numpy.typing import NDArray
 from goalbound.baselines.kernels.state import ULCVI, EpisodeState, LearnerState, PlanningModel, VisitCounts
 from goalbound.baselines.settings import TabularSettings
 from goalbound.errors import FileFormatError
-from goalbound.jit.records import named_arrays
-from goalbound.learners.checkpoint import LARGEST, MANY, within, within_record
 from goalbound.models import Support
+from goalbound.models.files.ranges import LARGEST, MANY, within, within_record
 
-_WORKSPACE = frozenset({"main", "unit", "workspace"})
-
-
-def state_arrays(learner_state: LearnerState) -> Iterator[tuple[str, NDArray[Any]]]:
-    """The arrays that say what a learner is. Workspaces are left out, and what stands elsewhere already."""
-    yield from named_arrays("state", learner_state, without=_WORKSPACE)
-    yield "state.table", learner_state.workspace.table
-    for name in ("used", "state", "centre", "ball", "mass", "losses"):
-        yield f"state.sets.{name}", getattr(learner_state.main.sets, name)
-    yield from named_arrays("state.main", learner_state.main, without=frozenset({"sets"}))
-    yield from named_arrays("state.unit", learner_state.unit, without=frozenset({"sets"}))
+_TABLE = "state.workspace.table"
 
 
-def check_size(arrays: dict[str, NDArray[Any]], support: Support, settings: TabularSettings) -> None:
+def check_size(arrays: Mapping[str, NDArray[Any]], support: Support, settings: TabularSettings) -> None:
     """The largest array is there, so that a header alone cannot claim memory."""
     shape = (settings.method.horizon if settings.method.code == ULCVI else 0, support.states)
-    if "state.table" not in arrays or arrays["state.table"].shape != shape:
-        raise FileFormatError(f"state.table is missing or not of shape {shape}, as support and method ask")
+    if _TABLE not in arrays or arrays[_TABLE].shape != shape:
+        raise FileFormatError(f"{_TABLE} is missing or not of shape {shape}, as support and method ask")
 
 
 def check_learner_state(learner_state: LearnerState, support: Support) -> None:
@@ -50,6 +39,7 @@ def check_learner_state(learner_state: LearnerState, support: Support) -> None:
     within_record("totals", learner_state.totals, loss_bound=(1.0, LARGEST))
     if learner_state.totals["plans"] > 0:
         within("table", learner_state.workspace.table, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("losses of the unit model", learner_state.unit.sets.losses, 1.0, 1.0)
     for model in (learner_state.main, learner_state.unit):
         _check_model(model, support)
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.baselines.kernels.state import HOEFFDING, PSRL, Constants
 from goalbound.baselines.method import Method
 from goalbound.errors import ArgumentError
-from goalbound.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.models import Support
 from goalbound.models.validation import check_array, check_float, check_fraction, check_range, set_readonly
+from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
 
 LARGEST_TABLE = 50_000_000
 """The most entries of the table of ULCVI, H S."""

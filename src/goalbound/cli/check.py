@@ -176,7 +176,7 @@ def _covariate_learner(arguments: Namespace) -> str:
 def _load_inner_learner(path: Path, *, limit: int = LIMIT) -> Any:
     """The learner of a map; kinds that need a matching learner to load are represented by a placeholder."""
     from goalbound.adapters.learner_files import load_learner
-    from goalbound.around.context_map import ContextBlind
+    from goalbound.around.contexts import ContextBlind
 
     kind = _kind(str(path))
     if _BY_KIND.get(kind) is _other_learner:

@@ -169,16 +169,17 @@ def _listed(pairs: Sequence[PairBelowFloor]) -> str:
 
 
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
-    """The learner that was named, after all steps of the log; around it the unit, and the map of its covariates."""
+    """The learner that was named, after all steps of the log; in the unit, and around it the map of its covariates."""
     from goalbound.adapters.covariates import CovariateLearner
-    from goalbound.around.loss_units import InUnits
     from goalbound.learners.layers import unwrap
 
     learner = _made(log, options, seed)
     if not callable(getattr(learner, "learn_log", None)):
         raise ArgumentError(f"{options.learner} cannot learn from steps that others chose; name another with --learner")
     if options.scale is not None:
-        learner = InUnits(learner, options.scale)
+        if not hasattr(learner, "loss_scale"):
+            raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
+        learner.loss_scale = options.scale
     learner.learn_log(log)
     inside = unwrap(learner)
     if any(one.contradicts for one in _below_floor(log, options)) and hasattr(inside, "add_caveat"):

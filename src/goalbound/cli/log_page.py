@@ -75,8 +75,7 @@ def _bar_chart(name: str, title: str, across: str, values: Sequence[tuple[str, f
 
 
 def _histogram(log: Log, unit: str) -> Chart:
-    cap = 1.0 if log.loss_scale is None else log.loss_scale.cap
-    losses = cap * log.arrays().losses
+    losses = log.cap * log.arrays().losses
     counts, edges = np.histogram(losses, bins=BINS, range=(0.0, float(losses.max()) or 1.0))
     middles, width = ((edges[:-1] + edges[1:]) / 2.0).tolist(), float(edges[1] - edges[0])
     return Chart(

@@ -19,8 +19,8 @@ from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.layers import unwrap
 from goalbound.learners.settings import Settings
 from goalbound.models import SSP, LinearCSSP
-from goalbound.models.simplex import simplex_landmarks
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
+from goalbound.planning.context_bounds.context_point import simplex_landmarks
 from goalbound.simulation.diagnostics import RegretDiagnostics
 
 MAX_STATES = 300
@@ -81,7 +81,7 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     widths, exploration = used.pop("widths"), used.pop("exploration")
     settings = {**spec.learner.settings, **used, "added_loss": inner.added_loss}
     if not found.is_optimistic:
-        return settings | {"exploration": exploration["name"], "threshold": exploration["threshold"]}
+        return settings | {"exploration": exploration.pop("name"), **exploration}
     return {
         **settings, "widths": widths["name"], "scale": widths["scale"],
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.around.context_map import ContextBlind
+from goalbound.around.contexts import ContextBlind
 from goalbound.errors import ArgumentError
 from goalbound.experiments import metadata
 from goalbound.experiments.plugins import Plugins

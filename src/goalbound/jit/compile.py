@@ -12,11 +12,14 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dis import get_instructions
+from functools import cache
+from hashlib import blake2s
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -34,6 +37,32 @@ COMPILER_FILES = tuple(
 """The files that say how kernels are compiled: where one changes, nothing that is cached can be used."""
 
 
+class SlotError(RuntimeError):
+    """A slot that nobody filled was reached, or filled with what calls it again."""
+
+
+class Slot:
+    """A callee that a generic kernel names and a room fills when a program is made (:meth:`Kernel.filled`).
+
+    >>> width = Slot("width")
+    >>> width(1.0)
+    Traceback (most recent call last):
+    goalbound.jit.compile.SlotError: the slot width is not filled; run kernel.filled({width: ...}) instead of the kernel
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raise: nobody filled the slot."""
+        raise SlotError(
+            f"the slot {self.name} is not filled; run kernel.filled({{{self.name}: ...}}) instead of the kernel"
+        )
+
+    def __repr__(self) -> str:
+        return f"<slot {self.name}>"
+
+
 class Kernel:
     """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing.
 
@@ -42,26 +71,96 @@ class Kernel:
     """
 
     def __init__(
-        self, function: FunctionType, options: dict[str, bool] | None = None, *, short_loops: bool = False
+        self,
+        function: FunctionType,
+        options: dict[str, bool] | None = None,
+        *,
+        short_loops: bool = False,
+        slots: Mapping[Slot, Kernel] | None = None,
+        tag: str = "",
     ) -> None:
         self.function = function
         self._options = options or {}
         self._short_loops = short_loops
+        self._slots: Mapping[Slot, Kernel] = slots or {}
+        self._filled: dict[frozenset[tuple[Slot, Kernel]], Kernel] = {}
+        self.tag = tag
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
         self._python: Callable[..., Any] | None = None
         self._dispatcher: Any = None
+        self._digest: str | None = None
         self._inner: Any = None
         self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
         self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
+
+    def filled(self, slots: Mapping[Slot, Kernel], tag: str = "") -> Kernel:
+        """This kernel with its slots filled, and those of all kernels below it. The same kernel for the same slots.
+
+        Slots that were filled before stay as they are, so a kernel around another one may be filled with the inner one
+        first. ``tag`` names the program where it is compiled.
+
+        >>> width = Slot("width")
+        >>> def ends(x): return x + width(x)
+        >>> def double(x): return 2.0 * x
+        >>> Kernel(ends, slots={width: Kernel(double)}).python(1.0)
+        3.0
+        """
+        added = {slot: slots[slot] for slot in self._reached(slots)}
+        if not added:
+            return self
+        key = frozenset(added.items())
+        if key not in self._filled:
+            self._filled[key] = Kernel(
+                self.function,
+                self._options,
+                short_loops=self._short_loops,
+                slots={**added, **self._slots},
+                tag=tag,
+            )
+        return self._filled[key]
+
+    def _reached(self, slots: Mapping[Slot, Kernel], path: tuple[Kernel, ...] = ()) -> set[Slot]:
+        """Which of ``slots`` this kernel, or one below it, would be filled with."""
+        if self in path:
+            raise SlotError(f"{path[-1]!r} fills a slot that it calls itself, by {self!r}; fill it from around")
+        known, found = {**slots, **self._slots}, set()
+        for _, callee in _called(self.function):
+            if isinstance(callee, Slot):
+                if callee not in known:
+                    raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
+                found.add(callee)
+                callee = known[callee]
+            found |= callee._reached(known, (*path, self))
+        return {slot for slot in found if slot not in self._slots}
+
+    def _below(self) -> list[Kernel]:
+        """This kernel and all that it calls."""
+        found, left = [self], [self]
+        while left:
+            for one in left.pop()._callees().values():
+                if one not in found:
+                    found.append(one)
+                    left.append(one)
+        return found
+
+    def _callees(self) -> dict[str, Kernel]:
+        """The kernels that the function calls, by the names that it calls them by."""
+        found = {}
+        for name, callee in _called(self.function):
+            if isinstance(callee, Slot) and callee not in self._slots:
+                raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
+            one = self._slots[callee] if isinstance(callee, Slot) else callee
+            found[name] = one.filled(self._slots)
+        return found
 
     @property
     def python(self) -> Callable[..., Any]:
         """The kernel as Python; the kernels that it calls run as Python too."""
         if self._python is None:
-            self._python = _with_globals(self.function, {name: k.python for name, k in _callees(self.function)})
+            self._python = _with_globals(self.function, {name: k.python for name, k in self._callees().items()})
         return self._python
 
     @property
@@ -77,7 +176,7 @@ class Kernel:
                 _CompilationNotice.warn_no_cache(error)
                 self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)
             else:
-                _stamp_all_sources(self._dispatcher, self)
+                _drop_unreadable_index(self._dispatcher)
                 _tolerate_cache_errors(self._dispatcher._cache)
         return self._dispatcher
 
@@ -94,9 +193,25 @@ class Kernel:
     def _jitted(self, **options: Any) -> Any:
         from numba import njit
 
-        function = _with_globals(self.function, {name: k.inner for name, k in _callees(self.function)})
+        function = _with_globals(self.function, {name: k.inner for name, k in self._callees().items()})
+        function.__qualname__ = f"{self.function.__qualname__}__{self.digest}"
         compile_to: Any = njit  # some of these options are not among those that it documents
         return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
+
+    @property
+    def digest(self) -> str:
+        """Of the source files of all kernels of the program, and of what fills its slots. It is part of the name of
+        compiled code: numba looks only at the file of the outermost function, and would go on using machine code with
+        an old version of a kernel that it calls."""
+        if self._digest is None:
+            below = self._below()
+            files = sorted({one.function.__code__.co_filename for one in below} | set(COMPILER_FILES))
+            parts = [f"{one.__module__}.{one.function.__qualname__}" for one in below]
+            found = blake2s("\n".join(parts).encode(), digest_size=8)
+            for file in files:
+                found.update(_source_digest(file))
+            self._digest = found.hexdigest()
+        return self._digest
 
     @property
     def is_compiled(self) -> bool:
@@ -143,7 +258,7 @@ class Kernel:
         return (self.compiled if self.is_ready(*arguments) else self.python)(*arguments)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__module__}.{self.__name__}>"
+        return f"<kernel {self.__module__}.{self.__name__}{f' ({self.tag})' if self.tag else ''}>"
 
 
 def kernel(function: Any) -> Any:
@@ -311,9 +426,25 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _callees(function: FunctionType) -> list[tuple[str, Kernel]]:
-    named = ((name, function.__globals__.get(name)) for name in function.__code__.co_names)
-    return [(name, value) for name, value in named if isinstance(value, Kernel)]
+def _called(function: FunctionType) -> list[tuple[str, Kernel | Slot]]:
+    """The kernels and slots that a function names."""
+    named = ((name, function.__globals__.get(name)) for name in _global_names(function.__code__))
+    return [(name, value) for name, value in named if isinstance(value, Kernel | Slot)]
+
+
+@cache
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    """The globals that a function reads. ``co_names`` has its attributes too, which may be called as a kernel is."""
+    return tuple(dict.fromkeys(one.argval for one in get_instructions(code) if one.opname == "LOAD_GLOBAL"))
+
+
+@cache
+def _source_digest(file: str) -> bytes:
+    """Of the content of a source file; of nothing where it is none, as in a zip."""
+    try:
+        return blake2s(Path(file).read_bytes()).digest()
+    except OSError:
+        return b""
 
 
 def _take_any_number(inner: Any) -> None:
@@ -328,26 +459,12 @@ def _take_any_number(inner: Any) -> None:
     inner.get_call_template = get_call_template
 
 
-def _stamp_all_sources(dispatcher: Any, root: Kernel) -> None:
-    """Stamp the cache on disk with every source file that the kernel is made of. numba stamps only the file of the
-    kernel itself, and would keep using machine code with an old version of a kernel that it calls."""
-    seen: set[Kernel] = set()
-    found = [root]
-    while found:
-        one = found.pop()
-        if one not in seen:
-            seen.add(one)
-            found.extend(kernel for _, kernel in _callees(one.function))
-    files = sorted({one.function.__code__.co_filename for one in seen} | set(COMPILER_FILES))
-    try:
-        stats = [os.stat(file) for file in files]
-    except OSError:  # not files, as in a zip: numba's own stamp covers the whole archive
-        return
+def _drop_unreadable_index(dispatcher: Any) -> None:
+    """Remove an index of the cache that cannot be read: it may name types that are not where they were."""
     cached = dispatcher._cache._cache_file
-    cached._source_stamp = tuple((stat.st_mtime_ns, stat.st_size) for stat in stats)
     try:
         cached._load_index()
-    except Exception:  # written by another version, it may name types that are not where they were
+    except Exception:  # unpickling may raise anything
         with suppress(OSError):
             os.remove(cached._index_path)
 

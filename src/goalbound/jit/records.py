@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -42,20 +42,39 @@ def field_arrays(record: np.void | NDArray[np.void]) -> dict[str, NDArray[Any]]:
     return {name: np.asarray(record).reshape(-1)[name] for name in names}
 
 
-def named_arrays(
-    prefix: str, group: Struct, *, without: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, NDArray[Any]]]:
+def named_arrays(prefix: str, group: Struct) -> Iterator[tuple[str, NDArray[Any]]]:
     """The arrays of nested structs, and the fields of their records, each under its path; all are writable views.
 
-    ``without`` names fields that are left out.
+    This is what files and copies of a struct are made of. Fields that are in no file (``Struct._unsaved``) are left
+    out; an array that stands in several places has its first path.
     """
+    yield from _named_arrays(prefix, group, set())
+
+
+def _named_arrays(prefix: str, group: Struct, known: set[int]) -> Iterator[tuple[str, NDArray[Any]]]:
     for name, value in group._asdict().items():
-        if name in without:
+        path = f"{prefix}.{name}"
+        if name in group._unsaved or id(value) in known:
             continue
         if isinstance(value, Struct):
-            yield from named_arrays(f"{prefix}.{name}", value, without=without)
+            yield from _named_arrays(path, value, known)
         elif isinstance(value, np.void):
             for field, array in field_arrays(value).items():
-                yield f"{prefix}.{name}.{field}", array
+                yield f"{path}.{field}", array
         elif isinstance(value, np.ndarray):
-            yield f"{prefix}.{name}", value
+            known.add(id(value))
+            yield path, value
+
+
+def mapped(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | None = None) -> Any:
+    """``change(part)``, for a struct a struct of the same type with ``change`` of each array, record and number in it.
+
+    What stands in several places is changed once, so it is one object in the result too; ``known`` carries this over
+    to other calls, for objects that all outlive these.
+    """
+    done = {} if known is None else known
+    if isinstance(value, Struct):
+        return value._make(mapped(part, change, done) for part in value)
+    if id(value) not in done:
+        done[id(value)] = change(value)
+    return done[id(value)]

@@ -56,6 +56,8 @@ class Struct:
     _static: ClassVar[tuple[str, ...]] = ()
     """Fields whose values are part of the type: each value has compiled programs of its own, without the branches that
     it never takes."""
+    _unsaved: ClassVar[tuple[str, ...]] = ()
+    """Fields that are in no file: scratch arrays, and arrays of the support."""
 
     def __init_subclass__(cls) -> None:
         cls._fields = (*cls._fields, *(name for name in get_annotations(cls) if not name.startswith("_")))

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from goalbound.kernels import algorithm as kernels
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners import loop as kernels
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.learner import RidgeLearner
 
 IMPOSSIBLE, ENDED = -1, -1
 _SAME = ("_observe", "_await_outcome", "_after_learning", "_choose")
@@ -33,7 +34,7 @@ class Advance:
         self._next_start, self._next_state = support.next_start, support.next_state
         self._actions = support.pair_action
         self._failed = np.asarray(learner._state.totals)["failed_projections"]
-        self._follows_plans = type(learner)._select is RidgeLearner._select
+        self._follows_plans = type(learner.settings.exploration).select is ExplorationRule.select
         self._program: Callable[..., Any] | None = None
         self._places: dict[tuple[int, int], int] = {}
         self._declared = learner.prior is not None
@@ -43,9 +44,9 @@ class Advance:
         """For a learner; None where its episodes need :meth:`LearnerEpisode.observe` and :meth:`LearnerEpisode.act`."""
         if not isinstance(learner, RidgeLearner) or learner.settings.is_optimistic:
             return None
-        constants, kind = learner._constants, type(learner)
+        kind = type(learner)
         own = any(getattr(kind, name) is not getattr(RidgeLearner, name) for name in _SAME)
-        return None if own or constants.likelihood.on or constants.doubling else cls(learner)
+        return None if own else cls(learner)
 
     def place(self, episode: LearnerEpisode, next_state: int) -> int:
         """Where among the next states of the awaited pair a state is; ``IMPOSSIBLE``: it is none of them.
@@ -88,7 +89,7 @@ class Advance:
         elif self._follows_plans:
             pair = arrays.iteration.policy.item(next_state)
         else:
-            pair = learner._select(arrays, next_state)
+            pair = learner.settings.exploration.select(learner, arrays, next_state)
         action: int = self._actions.item(pair)
         episode._action = action
         # As _await_outcome: what that notes of the learner's restarts changes with the loss bound only.
@@ -100,6 +101,6 @@ class Advance:
 
         Once it is, its program is used from then on: the arguments of all episodes of a learner have the same types.
         """
-        found = self.learner._effort.engine(self.learner._step_work)(kernels.observe)(*arguments)
-        self._program = kernels.observe.program(*arguments)
+        found = self.learner._run(kernels.observe, self.learner._step_work)(*arguments)
+        self._program = self.learner._program[kernels.observe].program(*arguments)
         return found

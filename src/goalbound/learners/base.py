@@ -4,39 +4,55 @@ checkpoints and copies."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, cast
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
-from goalbound.estimation.statistics import checked_step
 from goalbound.jit.compile import Effort, Kernel
-from goalbound.kernels.audit import RegretAudit
-from goalbound.kernels.environment import EpisodeResults
-from goalbound.kernels.steps import StepArrays
+from goalbound.jit.records import named_arrays
 from goalbound.learners.anew import learned_since
+from goalbound.learners.audit import RegretAudit
 from goalbound.learners.batch import Batch, play_batch
 from goalbound.learners.caveats import checked_caveats, united_caveats
 from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode, count_reason
-from goalbound.learners.pending_visits import PendingVisits
 from goalbound.learners.plan import Plan
 from goalbound.learners.protocol import SimulatedEnvironment
 from goalbound.learners.step_log import StepReader, interrupts_wait, single_step
-from goalbound.models import LinearCSSP, Step, Support
+from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import PendingVisits
+from goalbound.models import LinearCSSP, LossScale, Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.validation import check_generator, short_repr
+from goalbound.models.loss_scale import plain_log, plain_step
+from goalbound.models.simulated import EpisodeResults
+from goalbound.models.validation import check_generator, check_type, short_repr
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def in_own_unit(show: F) -> F:
+    """Decorate a method of a learner: the amounts of its result are shown in the learner's unit, if it has one."""
+
+    @wraps(show)
+    def shown(learner: Any, *arguments: Any, **others: Any) -> Any:
+        return learner._in_unit(show(learner, *arguments, **others))
+
+    return cast(F, shown)
 
 
 class LearnerBase:
     """A learner with a compiled loop and checkpoints: the base of
-    :class:`~goalbound.learners.core.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
+    :class:`~goalbound.learners.learner.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
 
     A subclass has ``begin``, ``plan`` and ``check_fits``, and the methods below that raise ``NotImplementedError``: how
     it chooses and learns, its compiled loop, and what of it is in a checkpoint.
@@ -49,6 +65,10 @@ class LearnerBase:
 
     support: Support
     settings: Any
+    UNIT_KEYS: ClassVar = ("loss_scale", "clipped")
+    """Of the header of a file, where the learner has a unit."""
+    clipped: int
+    """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _constants: Any
     _state: Any
 
@@ -72,6 +92,9 @@ class LearnerBase:
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
         self._abandoned: dict[str, int] = {}
         self._caveats: tuple[str, ...] = ()
+        self._loss_scale: LossScale | None = None
+        self.clipped = 0
+        self._taken: list[list[StepArrays]] = []
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -82,6 +105,81 @@ class LearnerBase:
         """d"""
         size: int = self.settings.context_size
         return size
+
+    @property
+    def loss_scale(self) -> LossScale | None:
+        """The unit of the losses that are given and of the values and bounds that are shown; None: losses are in
+        [0, 1]. Settings and statistics are in [0, 1] in any case. Files keep it.
+
+        >>> from goalbound import LRCSSP, LossScale, Support
+        >>> scale = LossScale("min", cap=60)
+        >>> support = Support.from_pairs([{0: [0, 1]}], state_names=["down"], action_names=["restart"])
+        >>> learner = LRCSSP(support, 1, loss_floor=scale.from_unit(2.5))
+        >>> learner.loss_scale = scale
+        >>> learner.learn([1.0], Step("down", "restart", 12.0, "goal"))
+        >>> print(learner.plan([1.0]))
+        0 of 1 pairs known; loss bound 60 min
+        state 0 ("down")  2.5 min       action 0 ("restart")
+        """
+        return self._loss_scale
+
+    @loss_scale.setter
+    def loss_scale(self, scale: LossScale | None) -> None:
+        if scale is not None:
+            check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
+        self._loss_scale = scale
+
+    @property
+    def unit(self) -> str | None:
+        """The name of the unit; None: losses are in [0, 1]."""
+        return None if self.loss_scale is None else self.loss_scale.unit
+
+    def check_simulated(self) -> None:
+        """An error where the learner has a unit: environments have losses in [0, 1]."""
+        if self.loss_scale is not None:
+            raise ArgumentError(
+                f"the learner takes losses in {self.unit}, and an environment has losses in [0, 1]; set "
+                "learner.loss_scale = None to play, and back after it"
+            )
+
+    def _in_unit(self, found: Any) -> Any:
+        """A plan, bounds or an explanation, in the unit if there is one."""
+        return found if self.loss_scale is None or found is None else found.in_unit(self.loss_scale)
+
+    def _plain_step(self, step: Any) -> tuple[Any, bool]:
+        """A step with its loss in [0, 1], and whether that was clipped."""
+        return plain_step(self.loss_scale, step)
+
+    def _plain_loss(self, loss: float) -> float:
+        """A loss in [0, 1], or above 1 where it is above the cap."""
+        return loss if self.loss_scale is None else loss / self.loss_scale.cap
+
+    def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
+        """A log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
+        return plain_log(self.loss_scale, log)
+
+    def _take_unit(self, other: LearnerBase) -> None:
+        """Have the unit of another learner."""
+        self.loss_scale = other.loss_scale
+
+    def _check_same_unit(self, other: LearnerBase) -> None:
+        """An error unless another learner has the same unit."""
+        if other.loss_scale != self.loss_scale:
+            raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
+
+    def _unit_header(self) -> dict[str, Any]:
+        """The unit and the count of clipped losses, for the header of a file; nothing without a unit."""
+        scale = self.loss_scale
+        return {} if scale is None else dict(zip(self.UNIT_KEYS, (scale.as_json(), self.clipped), strict=True))
+
+    def _restore_unit(self, header: Mapping[str, Any]) -> None:
+        """Take over what :meth:`_unit_header` gave, checked."""
+        if not set(self.UNIT_KEYS) & set(header):
+            return
+        scale, clipped = (header.get(key) for key in self.UNIT_KEYS)
+        if type(clipped) is not int or not 0 <= clipped < 2**62 or "loss_scale" not in header:
+            raise FileFormatError(f"clipped is {clipped!r:.200}; a learner with a unit has a count of clipped losses")
+        self.loss_scale, self.clipped = LossScale.from_json(cast(Any, scale)), clipped
 
     def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
         """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
@@ -168,7 +266,7 @@ class LearnerBase:
         )
         self.check_fits(environment.problem, batch.seen.shape[1])
         self._before_playing(batch)
-        ended = play_batch(self._loop, batch, self._play, effort=self._effort, work=self._work_of_step)
+        ended = play_batch(self._loop_of(batch), batch, self._play, effort=self._effort, work=self._work_of_step)
         self._after_learning()
         if not ended:
             raise self._stopped()
@@ -187,8 +285,9 @@ class LearnerBase:
 
         A step that cannot be is an error, and changes nothing.
         """
-        weights, pair, place, loss = self._checked_step(context, step)
-        self._learn_steps(single_step(weights, pair, place, loss))
+        plain, is_clipped = self._plain_step(step)
+        self._take(single_step(*self._checked_step(context, plain)))
+        self.clipped += is_clipped
         self._after_learning()
 
     def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
@@ -198,7 +297,8 @@ class LearnerBase:
         that says its number, from 0 on; those before it are learned, it and those after it are not. After Ctrl-C all
         steps of some beginning of the log are learned, and :attr:`statistics` counts them. What a log says of itself
         that breaks all proofs (``log.validity_breaks``) is in :attr:`caveats` from its first step on. A
-        :class:`goalbound.logs.Log` was read with the states and actions of the learner; another one is an error.
+        :class:`goalbound.logs.Log` was read with the states, the actions and the unit of the learner; another one is an
+        error.
 
         >>> from goalbound import LRCSSP, Step, Support
         >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
@@ -208,12 +308,15 @@ class LearnerBase:
         learned = 0
         check_log_support(self.support, getattr(log, "support", None))
         breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
+        log, clipped_among = self._plain_log(log)
+        clipped = self.clipped
         for chunk in StepReader(self).chunks(log):
             with interrupts_wait():
                 if len(chunk.steps.pairs):
                     self._caveats = united_caveats(self._caveats, breaks)
-                self._learn_steps(chunk.steps)
-            learned += len(chunk.steps.pairs)
+                self._take(chunk.steps)
+                learned += len(chunk.steps.pairs)
+                self.clipped = clipped + clipped_among(learned)
             self._after_learning()
             if isinstance(chunk.error, InputError):
                 raise type(chunk.error)(
@@ -222,6 +325,22 @@ class LearnerBase:
             if chunk.error is not None:
                 raise chunk.error
         return learned
+
+    def _take(self, steps: StepArrays) -> None:
+        """Learn from steps, and hand them to whoever watches."""
+        self._learn_steps(steps)
+        for taken in self._taken:
+            taken.append(steps)
+
+    @contextmanager
+    def _watched(self) -> Iterator[list[StepArrays]]:
+        """Collect the steps that :meth:`learn` and :meth:`learn_log` learn meanwhile."""
+        taken: list[StepArrays] = []
+        self._taken.append(taken)
+        try:
+            yield taken
+        finally:
+            self._taken.remove(taken)
 
     def since(self, log: Any, time: Any) -> Any:
         """A learner with the same settings that has learned only the steps of a log from a time on
@@ -243,25 +362,29 @@ class LearnerBase:
         write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
+    def load(cls, path: str | PathLike[str], *, limit: int = LIMIT, rooms: Iterable[Any] = ()) -> Self:
         """Read a learner written by :meth:`save`; its episodes are in ``open_episodes``.
 
-        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for.
+        ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for. ``rooms`` are
+        confidence models and exploration rules of your own that the learner was made with: nothing is imported.
         """
-        return read_checkpoint(cls, path, limit=limit)
+        return read_checkpoint(cls, path, limit=limit, rooms=rooms)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
         """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
         learner = self.load(path, limit=limit)
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        if not same or (learner.settings, learner.support) != (self.settings, self.support):
+        kept = (learner.settings, learner.support, learner.loss_scale)
+        if not same or kept != (self.settings, self.support, self.loss_scale):
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        return f"{type(self).__name__}({', '.join([inside, *self._described(), f'{self._steps} steps'])})"
+        scale = self.loss_scale
+        unit = [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
+        return f"{type(self).__name__}({', '.join([inside, *self._described(), *unit, f'{self._steps} steps'])})"
 
     def _stopped(self) -> PlanningStopped:
         return PlanningStopped(
@@ -358,6 +481,10 @@ class LearnerBase:
     _loop: ClassVar[Kernel]
     """The kernel that plays whole episodes."""
 
+    def _loop_of(self, batch: Batch) -> Kernel:
+        """The kernel for these episodes."""
+        return self._loop
+
     def _before_playing(self, batch: Batch) -> None:
         """What is to be checked or done before whole episodes are played."""
 
@@ -376,25 +503,27 @@ class LearnerBase:
     # What of it is in a checkpoint: what goalbound.learners.checkpoint calls.
 
     _settings_type: ClassVar[type[Any]]
-    _given_types: ClassVar[Mapping[str, str]]
-    """The types of the arrays that a learner may be given when it is made."""
-
-    def _given_arrays(self) -> dict[str, NDArray[Any]]:
-        """Those that it was given."""
-        raise NotImplementedError
-
-    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The arrays that say what it has learned, as writable views."""
-        raise NotImplementedError
 
     @classmethod
-    def _smallest(cls) -> Self:
-        """One of a single pair: its arrays have the names and types of all."""
+    def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Any:
+        """The settings of a file."""
+        return cls._settings_type.from_json(values)
+
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that it was given, by their names in a file."""
         raise NotImplementedError
+
+    def _state_in_file(self) -> Any:
+        """Its state, without room for what was not seen yet."""
+        return self._state
+
+    def _state_arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The arrays that say what it has learned, by their names in a file, as writable views."""
+        return named_arrays("state", self._state_in_file())
 
     @classmethod
     def _from_file(
-        cls, support: Support, settings: Any, arrays: dict[str, NDArray[Any]], rng: np.random.Generator | None
+        cls, support: Support, settings: Any, arrays: Mapping[str, NDArray[Any]], rng: np.random.Generator | None
     ) -> Self:
         """One with these settings, and those of the arrays of a file that it was given; nothing is learned yet."""
         raise NotImplementedError

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import Effort, Kernel
-from goalbound.kernels.audit import RegretAudit
-from goalbound.kernels.environment import VALUE_TOLERANCE, EnvironmentArrays, EpisodeResults
+from goalbound.learners.audit import RegretAudit
 from goalbound.learners.protocol import SimulatedEnvironment
+from goalbound.models.simulated import VALUE_TOLERANCE, EnvironmentArrays, EpisodeResults
 
 
 class Batch(NamedTuple):

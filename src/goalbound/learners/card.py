@@ -12,7 +12,6 @@ from math import isfinite
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.state import LOCAL
 from goalbound.models.validation import short_repr
 
 CONTEXTS, MAPPED, CELLS, NOTHING, TRUTH = "contexts", "mapped contexts", "cells", "nothing", "truth"
@@ -238,8 +237,13 @@ def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
     return min(cards, key=lambda card: (UNKNOWN, NONE, UNPROVEN, PROVEN, ORACLE).index(card.guarantee))
 
 
-def lr_cssp_card(learner: Any) -> LearnerCard:
-    """The card of LR-CSSP. It is proven if its rule of the widths is (:attr:`Widths.proven`) and it has no caveats."""
+def ridge_card(learner: Any) -> LearnerCard:
+    """The card of a learner by ridge regression. One with confidence sets is proven if they are
+    (:attr:`Widths.proven`) and it has no caveats; exploration rules have no bound of the regret."""
+    if not learner.settings.is_optimistic:
+        others = {name: float(value) for name, value in learner.settings.exploration.card_numbers().items() if value}
+        known_test = "threshold" in others
+        return LearnerCard(sees=CONTEXTS, has_known_test=known_test, guarantee=NONE, constants="", others=others)
     settings, widths = learner.settings, learner.settings.widths
     proven = widths.proven and not learner.caveats
     theorem = COROLLARY if learner.added_loss else THEOREM
@@ -247,16 +251,6 @@ def lr_cssp_card(learner: Any) -> LearnerCard:
         sees=CONTEXTS, has_known_test=True, guarantee=PROVEN if proven else UNPROVEN, theorem=theorem if proven else "",
         quantity="widths", constants=widths.name, scale=widths.scale, delta=settings.delta, caveats=learner.caveats,
     )  # fmt: skip
-
-
-def exploration_card(learner: Any) -> LearnerCard:
-    """The card of a ridge learner that is not optimistic: its way of exploring has no bound of the regret."""
-    exploration = learner.settings.exploration
-    found = {name: getattr(exploration, name) for name in ("explore", "fade", "spread", "threshold")}
-    if exploration.code == LOCAL:
-        found["bonus"] = found.pop("spread")
-    others = {name: float(value) for name, value in found.items() if value}
-    return LearnerCard(sees=CONTEXTS, has_known_test="threshold" in others, guarantee=NONE, constants="", others=others)
 
 
 def oracle_card(learner: Any) -> LearnerCard:

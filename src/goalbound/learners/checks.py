@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.statistics import step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
-from goalbound.estimation.statistics import step_parts
 from goalbound.jit.compile import engine
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import graph
 from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models.arrays import Rows
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_list, check_type, short_repr
+from goalbound.planning.kernels import graph
 from goalbound.planning.reduction import reverse_of
 
 

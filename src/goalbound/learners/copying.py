@@ -1,8 +1,8 @@
 """Copies and pickles of learners and of their episodes.
 
-A learner knows its open episodes weakly, and kernels are compiled for arrays that may be written to and for arrays that
-may not. :mod:`copy` and :mod:`pickle` keep neither by themselves: the copy would share the episodes of the original,
-and its constants would be writable. A class gets both right with three lines::
+A learner knows its open episodes weakly, and its constants are read-only. :mod:`copy` and :mod:`pickle` keep neither by
+themselves: the copy would share the episodes of the original, and its constants would be writable. A class gets both
+right with three lines::
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.jit.struct import Struct
+from goalbound.jit.records import mapped
 from goalbound.models.validation import is_writable
 
 _OPEN, _HELD, _VERSION = "_open", "_loaded", "goalbound version"
@@ -43,8 +43,8 @@ def deep_copy(thing: Any) -> Any:
 
 def copied_state(thing: Any) -> dict[str, Any]:
     """``__getstate__``: all attributes, with a list in place of the weak set of open episodes."""
-    records: dict[int, _Record] = {}
-    state = {name: _packed(value, records) for name, value in vars(thing).items()}
+    known: dict[int, Any] = {}
+    state = {name: mapped(value, _packed, known) for name, value in vars(thing).items()}
     if _OPEN in state:
         state[_OPEN], state[_HELD] = list(thing.open_episodes), []
     state[_VERSION] = package_version()
@@ -65,7 +65,7 @@ def restore_state(thing: Any, state: dict[str, Any]) -> None:
             "pickles are for one version: write files with save(path), and read them with load(path)"
         )
     known: dict[int, Any] = {}
-    vars(thing).update({name: _unpacked(value, known) for name, value in found.items()})
+    vars(thing).update({name: mapped(value, _unpacked, known) for name, value in found.items()})
     if _OPEN in found:
         vars(thing).update({_OPEN: WeakSet(found[_OPEN]), _HELD: list(found[_OPEN])})
 
@@ -92,29 +92,22 @@ class _Record:
         self.array = np.array([record])
 
 
-def _packed(value: Any, records: dict[int, _Record]) -> Any:
-    """Structs, with those marked that are read-only, and records as arrays."""
+def _packed(value: Any) -> Any:
+    """Read-only arrays, marked as such, and records as arrays; everything else as it is."""
+    if isinstance(value, np.void):
+        return _Record(value)
     if isinstance(value, np.ndarray) and not value.flags.writeable:
         return _ReadOnly(value)
-    if isinstance(value, np.void):
-        return records.setdefault(id(value), _Record(value))
-    if isinstance(value, Struct):
-        return type(value)._make(_packed(part, records) for part in value)
     return value
 
 
-def _unpacked(value: Any, known: dict[int, Any]) -> Any:
-    """The arrays as they were: what was one array, or one record, is one still."""
+def _unpacked(value: Any) -> Any:
+    """:func:`_packed` undone."""
     if isinstance(value, _Record):
-        return known.setdefault(id(value), np.array(value.array)[0])  # a copy: the file may be one to be read only
+        return np.array(value.array)[0]
     if isinstance(value, _ReadOnly):
         value.array.flags.writeable = False
         return value.array
-    if isinstance(value, Struct):
-        return type(value)._make(_unpacked(part, known) for part in value)
-    if isinstance(value, np.ndarray):
-        if id(value) not in known:
-            # A pool of workers may have put large arrays into files that can only be read.
-            known[id(value)] = value if type(value) is np.ndarray and value.flags.writeable else np.array(value)
-        return known[id(value)]
+    if isinstance(value, np.ndarray) and (type(value) is not np.ndarray or not value.flags.writeable):
+        return np.array(value)  # a pool of workers puts large arrays into files that can only be read
     return value

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.estimation.statistics import checked_step
 from goalbound.jit.records import assign
 from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
@@ -146,7 +146,7 @@ class LearnerEpisode:
 
     def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
         """Why the action that is awaited was proposed: all actions of the state side by side, as
-        :meth:`learner.explain <goalbound.learners.core.RidgeLearner.explain>` shows them. Nothing is changed by
+        :meth:`learner.explain <goalbound.learners.learner.RidgeLearner.explain>` shows them. Nothing is changed by
         looking.
 
         ``allowed`` are the actions that were possible then, if ``act`` was given some.
@@ -204,6 +204,7 @@ class LearnerEpisode:
         support = self.learner.support
         if self.ended:
             raise LearnerError("the episode has ended; nothing can follow the goal")
+        step, is_clipped = self.learner._plain_step(step)
         foreign = check_bool(overridden, "overridden") and not is_as_proposed(support, step, self._action)
         if foreign:
             check_step_from(support, step, self._state)
@@ -216,6 +217,7 @@ class LearnerEpisode:
             self.learner._override(self, pair, place, float(step[2]))
         else:
             self.learner._observe(self, pair, place, float(step[2]))
+        self.learner.clipped += is_clipped
         self._go_to(support.state(step[3]))
         self.learner._after_learning()
 
@@ -308,7 +310,9 @@ class LearnerEpisode:
     def plan(self) -> Plan | None:
         """The plan that is held, or None: the next ``act`` makes a new one, or the learner has no contexts and plans
         for all its episodes together (``learner.plan()``)."""
-        return None if self._held is None else self.learner._held_plan(self._arrays)
+        held = None if self._held is None else self.learner._held_plan(self._arrays)
+        found: Plan | None = self.learner._in_unit(held)
+        return found
 
     @property
     def number(self) -> int:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from goalbound.jit.records import named_arrays
 
-SHARED = frozenset({"pair_start", "next_start", "work", "level"})
-"""Arrays of the support, which stand there once, and those that change no result."""
 _LEVEL = 1  # the fastest: most of what is packed are zeros
 
 
@@ -52,4 +50,4 @@ def copied_record(record: np.void) -> np.void:
 
 
 def _arrays(episode_state: Any) -> list[NDArray[Any]]:
-    return [array for _, array in named_arrays("", episode_state, without=SHARED)]
+    return [array for _, array in named_arrays("", episode_state)]

@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from goalbound.errors import LearnerError
 from goalbound.frames import data_frame
-from goalbound.kernels.state import Constants, EpisodeState
-from goalbound.kernels.value_iteration import UncertaintySet
+from goalbound.learners.state import Constants, EpisodeState
 from goalbound.models import SSP, LossScale, Support
 from goalbound.models.validation import set_readonly
 from goalbound.notebook import html_lines, html_table
-from goalbound.planning.extended_value_iteration import optimistic_model, optimistic_rows, value_bounds
+from goalbound.planning.extended_value_iteration import (
+    in_support_order,
+    optimistic_model,
+    optimistic_rows,
+    value_bounds,
+)
 from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line
@@ -127,7 +131,7 @@ class Plan:
 
 def make_plan(support: Support, constants: Constants, episode_state: EpisodeState, known: NDArray[np.bool_]) -> Plan:
     """The plan that an episode of a ridge learner holds; ``known`` [N] says which pairs are."""
-    sets = episode_state.sets if constants.intervals.on else in_support_order(support, episode_state.sets)
+    sets = in_support_order(support, episode_state.sets)
     lower, upper = value_bounds(
         episode_state.iteration.values, float(episode_state.iteration.progress["residual"]), constants.loss_floor
     )
@@ -141,20 +145,4 @@ def make_plan(support: Support, constants: Constants, episode_state: EpisodeStat
         optimistic_rows(support, sets, episode_state.iteration),
         set_readonly(known),
         float(episode_state.progress["loss_bound"]),
-    )
-
-
-def in_support_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
-    """From seen indices to the order of the support; 0 where a next state has none."""
-    width = support.states + 1
-    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
-    index = np.arange(support.triples) - support.next_start[pair]
-    taken = index < sets.used[pair]
-    centres = np.zeros(support.triples)
-    keys = pair * width + support.next_state
-    centres[np.searchsorted(keys, pair[taken] * width + sets.state[taken])] = sets.centre[taken]
-    return sets._replace(
-        used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
-        state=np.array(support.next_state),
-        centre=centres,
     )

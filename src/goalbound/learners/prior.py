@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.declared import Declared
+from goalbound.confidence.model_prior import ModelPrior
 from goalbound.errors import ArgumentError
-from goalbound.kernels.model_prior import ModelPrior
-from goalbound.kernels.state import PriorArrays
 from goalbound.learners.guesses import with_guesses, with_model
 from goalbound.learners.pair_values import components_of, rows_put_in, values_by_pair
 from goalbound.models import SSP, LinearCSSP, Support
@@ -138,11 +138,9 @@ class PriorKnowledge:
     with_model = with_model
     with_guesses = with_guesses
 
-    def model_prior(self, *, on: bool) -> ModelPrior:
-        """The guesses as kernels take them; ``on``: a learner begins with them."""
-        return ModelPrior(
-            on and bool(self.guessed.any()), self.guessed, self.strength, self.guess_losses, self.guess_rows
-        )
+    def model_prior(self) -> ModelPrior:
+        """The guesses as kernels take them."""
+        return ModelPrior(self.guessed, self.strength, self.guess_losses, self.guess_rows)
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -150,7 +148,7 @@ class PriorKnowledge:
         unknown = np.repeat(~self.row_known, np.diff(self.support.next_start))
         return unknown | self.rows.any(axis=1) if len(self.rows) else unknown
 
-    def arrays(self, loss_floor: float, added_loss: float) -> PriorArrays:
+    def declared(self, loss_floor: float, added_loss: float) -> Declared:
         """As kernels take it; an error where a known loss is below what is said to be a floor."""
         floor = np.maximum(self.floors, loss_floor)
         below = np.flatnonzero(self.loss_known & (self.losses.min(axis=1) < floor))
@@ -160,7 +158,7 @@ class PriorKnowledge:
                 f"the loss of {self.support.pair_name(pair)} is said to be {self.losses[pair].min():g}, below its "
                 f"floor {floor[pair]:g}; lower the loss_floor (or the floor of the pair), or correct the loss"
             )
-        return PriorArrays(set_readonly(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
+        return Declared(set_readonly(floor + added_loss), self.loss_known, self.losses, self.row_known, self.rows)
 
     def check_step(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         """An error if a known row says that this next state cannot come under this context."""

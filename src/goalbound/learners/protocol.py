@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels.environment import Components
 from goalbound.models import LinearCSSP, Step
+from goalbound.models.simulated import Components
 from goalbound.models.step import LossLaw
 
 

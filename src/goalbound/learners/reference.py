@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Effort
-from goalbound.kernels import episode_loop
-from goalbound.kernels.environment import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
+from goalbound.learners import episode_loop
 from goalbound.learners.batch import Batch, play_batch
 from goalbound.learners.card import Card, fixed_card, oracle_card
 from goalbound.learners.checkpoint import generator_from, state_of
@@ -23,6 +22,7 @@ from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.simulated import VALUE_TOLERANCE, Components, EpisodeResults, greedy_pair, uniform_pair
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import check_generator, check_int, check_type, set_readonly, short_repr
 from goalbound.planning import solve

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from goalbound.kernels import algorithm as kernels
-from goalbound.kernels.confidence import bonus_visits, optimistic_worth
-from goalbound.kernels.state import GREEDY, LOCAL, POSTERIOR, RMAX, EpisodeState
-from goalbound.learners.card import Card, exploration_card
-from goalbound.learners.core import RidgeLearner
-from goalbound.learners.explanation import Explanation
-from goalbound.learners.exploration import Exploration, greedy, kwik_threshold, local, rmax, sampled
+from goalbound.learners.card import Card, ridge_card
+from goalbound.learners.explore.epsilon import Epsilon
+from goalbound.learners.explore.greedy import Greedy
+from goalbound.learners.explore.kwik import Kwik, kwik_threshold
+from goalbound.learners.explore.local import Local
+from goalbound.learners.explore.posterior import Posterior
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
@@ -43,7 +40,8 @@ class GreedyRidge(RidgeLearner):
     """
 
     kind = "GreedyRidge"
-    card = Card(exploration_card)
+    card = Card(ridge_card)
+    rules = (Greedy,)
 
     def __init__(
         self,
@@ -55,13 +53,9 @@ class GreedyRidge(RidgeLearner):
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, exploration=greedy(), options=options, replan_factor=DOUBLING
+            context_size, loss_floor=loss_floor, exploration=Greedy(), options=options, replan_factor=DOUBLING
         )
-        self._set_up(support, settings, prior, None)
-
-    @classmethod
-    def _explores(cls, exploration: Exploration) -> bool:
-        return exploration.code == GREEDY and exploration.explore == 0.0
+        super().__init__(support, settings, prior=prior)
 
 
 class EpsilonGreedy(RidgeLearner):
@@ -77,7 +71,8 @@ class EpsilonGreedy(RidgeLearner):
     """
 
     kind = "EpsilonGreedy"
-    card = Card(exploration_card)
+    card = Card(ridge_card)
+    rules = (Epsilon,)
 
     def __init__(
         self,
@@ -92,30 +87,13 @@ class EpsilonGreedy(RidgeLearner):
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, exploration=greedy(explore=explore, fade=fade), options=options,
+            context_size,
+            loss_floor=loss_floor,
+            exploration=Epsilon(explore, fade),
+            options=options,
             replan_factor=DOUBLING,
-        )  # fmt: skip
-        self._set_up(support, settings, prior, rng)
-
-    @classmethod
-    def _explores(cls, exploration: Exploration) -> bool:
-        return exploration.code == GREEDY
-
-    def _select(self, episode_state: EpisodeState, state: int) -> int:
-        if self.settings.exploration.explore == 0.0:
-            return super()._select(episode_state, state)
-        # Not compiled: every call that hands a generator to compiled code takes longer than this, and loses 48 bytes.
-        return int(kernels.select_pair.python(self._constants, episode_state, state, self._rng))
-
-    def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
-        exploration, number = self.settings.exploration, int(episode_state.progress["number"])
-        if exploration.explore > 0.0 and self._rng.random() < exploration.explore * number**-exploration.fade:
-            return int(allowed[int(self._rng.random() * len(allowed))])
-        return super()._select_among(episode_state, state, allowed)
-
-    def _described(self) -> list[str]:
-        exploration = self.settings.exploration
-        return [*super()._described(), f"explore {exploration.explore:.3g}", f"fade {exploration.fade:.3g}"]
+        )
+        super().__init__(support, settings, prior=prior, rng=rng)
 
 
 class LocalOptimism(RidgeLearner):
@@ -133,12 +111,12 @@ class LocalOptimism(RidgeLearner):
 
     A loss above the mean of all steps is drawn to it, unless there is a guess of it or the next paragraph is about it,
     so that a few unlucky ones do not decide: as by k visits more that cost just the mean, k being o times the variance
-    of losses within pairs over that between pairs, at most 16 (:mod:`goalbound.kernels.loss_shrinkage`).
+    of losses within pairs over that between pairs, at most 16 (:mod:`goalbound.learners.explore.shrinkage`).
 
     Where all actions of a state have the same next states, other states and not the goal, and as many as there are
     actions, nothing but experience tells the actions apart: streets at a crossing, without a map. Before its first
     visit such a pair, unless there is a guess of it, leads to the best of its next states; later what a context leaves
-    open is filled by what was seen of the pair under all contexts (:mod:`goalbound.kernels.interchangeable`).
+    open is filled by what was seen of the pair under all contexts (:mod:`goalbound.learners.explore.crossings`).
 
     Plans at each episode, after a step that was not the plan's, when the Gram determinant of a pair doubles, and when
     the visits of such a pair reach a power of two. Draws nothing. No guarantee is known. ``options``: lambda is 2
@@ -151,7 +129,8 @@ class LocalOptimism(RidgeLearner):
     """
 
     kind = "LocalOptimism"
-    card = Card(exploration_card)
+    card = Card(ridge_card)
+    rules = (Local,)
 
     def __init__(
         self,
@@ -164,47 +143,13 @@ class LocalOptimism(RidgeLearner):
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, exploration=local(bonus=bonus), replan_factor=DOUBLING,
+            context_size,
+            loss_floor=loss_floor,
+            exploration=Local(bonus),
+            replan_factor=DOUBLING,
             options=LearnerOptions(regularization=LOCAL_REGULARIZATION) if options is None else options,
-        )  # fmt: skip
-        self._set_up(support, settings, prior, None)
-
-    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
-        """:meth:`RidgeLearner.explain`, with a note where actions that nothing tells apart were not played yet."""
-        found = super().explain(context, state)
-        first = int(self.support.pair_start[self.support.state(state)])
-        interchangeable = self._constants.interchangeable.pairs[first : first + len(found.actions)]
-        untried = [
-            one.action for one, same in zip(found.actions, interchangeable, strict=True) if same and not one.visits
-        ]
-        visits = int(self._state.regression.visits.sum())
-        if not untried or 0 < visits <= self._state.totals["logged"]:  # after a log they may lead anywhere
-            return found
-        note = (
-            "Nothing but experience tells the actions of this state apart: the plan takes those that were never played "
-            f"({', '.join(untried)}) to lead to the best of their next states."
         )
-        return replace(found, notes=(*found.notes, note))
-
-    @classmethod
-    def _explores(cls, exploration: Exploration) -> bool:
-        return exploration.code == LOCAL
-
-    def _select(self, episode_state: EpisodeState, state: int) -> int:
-        run = self._effort.engine(0)(kernels.locally_optimistic_pair)
-        return int(run(self._constants, episode_state, state))
-
-    def _select_among(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64]) -> int:
-        planned = int(episode_state.iteration.policy[state])
-        if planned not in allowed:
-            planned = super()._select_among(episode_state, state, allowed)
-        engine = self._effort.engine(0)
-        visits = engine(bonus_visits)(episode_state, planned)
-        worth = [engine(optimistic_worth)(self._constants, episode_state, pair, visits) for pair in allowed]
-        return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
-
-    def _described(self) -> list[str]:
-        return [*super()._described(), f"bonus {self.settings.exploration.spread:.3g} x the estimated deviation"]
+        super().__init__(support, settings, prior=prior)
 
 
 class PosteriorSampling(RidgeLearner):
@@ -232,7 +177,8 @@ class PosteriorSampling(RidgeLearner):
     """
 
     kind = "PosteriorSampling"
-    card = Card(exploration_card)
+    card = Card(ridge_card)
+    rules = (Posterior,)
 
     def __init__(
         self,
@@ -252,39 +198,22 @@ class PosteriorSampling(RidgeLearner):
         if optimism is None:
             optimism = 0.0 if prior is not None and prior.guessed.any() else OPTIMISM
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, options=options, replan_factor=DOUBLING,
-            exploration=sampled(
+            context_size,
+            loss_floor=loss_floor,
+            options=options,
+            replan_factor=DOUBLING,
+            exploration=Posterior(
                 spread=spread, by_variance=by_variance, optimism=optimism, patience=patience, ceiling=ceiling
             ),
-        )  # fmt: skip
-        self._set_up(support, settings, prior, rng)
-
-    @classmethod
-    def _explores(cls, exploration: Exploration) -> bool:
-        return exploration.code == POSTERIOR
-
-    def _draw(self, episode_state: EpisodeState) -> None:
-        # As kernels.draw_noise, number for number: handing a generator to compiled code takes longer than the draws.
-        optimism = self._constants.optimism
-        episode_state.progress["optimistic"] = int(optimism > 0.0 and self._rng.random() < optimism)
-        self._rng.standard_normal(out=episode_state.noise)
-        episode_state.revision.fill(-1)
-        episode_state.iteration.progress["residual"] = np.inf
-
-    def _described(self) -> list[str]:
-        exploration = self.settings.exploration
-        times = " x the estimated deviation" if exploration.by_variance else ""
-        described = [*super()._described(), f"spread {exploration.spread:.3g}{times}"]
-        if exploration.optimism > 0.0:
-            described.append(f"{exploration.optimism:.3g} of the plans optimistic")
-        return described
+        )
+        super().__init__(support, settings, prior=prior, rng=rng)
 
 
 class KwikRmax(RidgeLearner):
     """KWIK_LR-Rmax (Modi et al., 2018), adapted from a finite horizon: a pair is known under a context c where the sum
     of |V^-1 c| is at most a threshold; known pairs use the projected estimate, unknown ones lead to the goal.
 
-    The threshold follows from ``accuracy`` and ``delta`` (:func:`goalbound.learners.exploration.kwik_threshold`), or is
+    The threshold follows from ``accuracy`` and ``delta`` (:func:`.explore.kwik.kwik_threshold`), or is
     given. The original bounds the number of episodes that are not nearly optimal, for a horizon and an accuracy fixed
     in advance; its regret is linear once all pairs are known to that accuracy and it stops looking further.
 
@@ -298,7 +227,8 @@ class KwikRmax(RidgeLearner):
     """
 
     kind = "KwikRmax"
-    card = Card(exploration_card)
+    card = Card(ridge_card)
+    rules = (Kwik,)
 
     def __init__(
         self,
@@ -315,13 +245,6 @@ class KwikRmax(RidgeLearner):
         if threshold is None:
             threshold = kwik_threshold(context_size, accuracy=accuracy, delta=delta)
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, delta=delta, exploration=rmax(threshold=threshold), options=options
+            context_size, loss_floor=loss_floor, delta=delta, exploration=Kwik(threshold), options=options
         )
-        self._set_up(support, settings, prior, None)
-
-    @classmethod
-    def _explores(cls, exploration: Exploration) -> bool:
-        return exploration.code == RMAX
-
-    def _described(self) -> list[str]:
-        return [*super()._described(), f"threshold {self.settings.exploration.threshold:.3g}"]
+        super().__init__(support, settings, prior=prior)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from goalbound.confidence.protocol import ConfidenceModel
+from goalbound.confidence.statistics import checked_regularization
+from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Widths, paper
-from goalbound.estimation.statistics import checked_regularization
-from goalbound.estimation.widths import rule_names
-from goalbound.kernels.state import OPTIMISTIC
-from goalbound.learners.constants import constants
-from goalbound.learners.exploration import Exploration, optimistic
+from goalbound.learners.exploration import rule_from_json as exploration_from_json
+from goalbound.learners.explore.optimistic import Optimistic
+from goalbound.learners.explore.protocol import ExplorationRule
 from goalbound.models.validation import (
     check_bool,
     check_float,
@@ -22,6 +23,7 @@ from goalbound.models.validation import (
     check_type,
     short_repr,
 )
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
 SMALLEST_DELTA = 1e-200
 """Below it the logarithms of the radii are no numbers."""
@@ -79,12 +81,12 @@ class Settings:
     delta: float
     loss_floor: float
     loss_bound: float | None
-    widths: Widths
+    widths: Widths | ConfidenceModel
     regularization: float
     episodes: int | None
     forget: bool
     tolerance: float
-    exploration: Exploration = field(default_factory=optimistic)
+    exploration: ExplorationRule = field(default_factory=Optimistic)
     replan_factor: float = 1.0
     check_linearity: bool | None = None
 
@@ -96,8 +98,8 @@ class Settings:
         loss_floor: float,
         delta: float = 0.1,
         loss_bound: float | None = None,
-        widths: Widths | None = None,
-        exploration: Exploration | None = None,
+        widths: Widths | ConfidenceModel | None = None,
+        exploration: ExplorationRule | None = None,
         options: LearnerOptions | None = None,
         replan_factor: float = 1.0,
     ) -> Settings:
@@ -105,10 +107,19 @@ class Settings:
         chosen = LearnerOptions() if options is None else options
         check_type(chosen, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
         return cls(
-            context_size, delta, loss_floor, loss_bound, paper() if widths is None else widths, chosen.regularization,
-            chosen.episodes, chosen.forget, chosen.tolerance, optimistic() if exploration is None else exploration,
-            replan_factor if chosen.replan_factor is None else chosen.replan_factor, chosen.check_linearity,
-        )  # fmt: skip
+            context_size=context_size,
+            delta=delta,
+            loss_floor=loss_floor,
+            loss_bound=loss_bound,
+            widths=paper() if widths is None else widths,
+            regularization=chosen.regularization,
+            episodes=chosen.episodes,
+            forget=chosen.forget,
+            tolerance=chosen.tolerance,
+            exploration=Optimistic() if exploration is None else exploration,
+            replan_factor=replan_factor if chosen.replan_factor is None else chosen.replan_factor,
+            check_linearity=chosen.check_linearity,
+        )
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -135,7 +146,7 @@ class Settings:
                 f"forget is set and loss_bound is {self.loss_bound:g}; data is forgotten only where the bound is found "
                 "by doubling: leave one of them out"
             )
-        if self.check_linearity and self.widths.intervals is None:
+        if self.check_linearity and self.widths.room.shape != INTERVAL_SET:
             tested = rule_names(lambda rule: rule.intervals is not None)
             raise ArgumentError(f"{self.widths} widths have no intervals for check_linearity to test; give {tested}")
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
@@ -145,7 +156,7 @@ class Settings:
 
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
-        if not isinstance(self.widths, Widths):
+        if not isinstance(self.widths, Widths | ConfidenceModel):
             raise ArgumentError(f"widths is {short_repr(self.widths)}; give {rule_names()}, or scaled(sharp(), by=0.5)")
         if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
             raise ArgumentError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
@@ -157,22 +168,20 @@ class Settings:
         )
         object.__setattr__(self, "tolerance", options.tolerance)
         object.__setattr__(self, "replan_factor", options.replan_factor)
-        if not isinstance(self.exploration, Exploration):
+        if not isinstance(self.exploration, ExplorationRule):
             raise ArgumentError(
-                f"exploration is {short_repr(self.exploration)}; give one of goalbound.learners.exploration"
+                f"exploration is {short_repr(self.exploration)}; give a rule of goalbound.learners.explore"
             )
 
     @property
     def is_optimistic(self) -> bool:
         """Whether it plans in confidence sets, as the paper does."""
-        return self.exploration.code == OPTIMISTIC
+        return self.exploration.is_optimistic
 
     @property
     def draws(self) -> bool:
         """Whether the learner draws numbers, so that a checkpoint has the state of its generator."""
         return self.exploration.draws
-
-    constants = constants
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""
@@ -192,20 +201,18 @@ class Settings:
         }
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Settings:
-        """What :meth:`as_json` gave; keys and types are checked."""
+    def from_json(cls, values: dict[str, Any], rooms: Iterable[Any] = ()) -> Settings:
+        """What :meth:`as_json` gave; keys and types are checked. ``rooms`` are those of third parties."""
         if set(values) != set(cls.__annotations__):
             raise ArgumentError(f"the settings are {sorted(values)}; they need {sorted(cls.__annotations__)}")
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ArgumentError(f"{key} is {values[key]!r}, of a wrong type")
-        return cls(
-            **{
-                **values,
-                "widths": Widths.from_json(values["widths"]),
-                "exploration": Exploration.from_json(values["exploration"]),
-            }
-        )
+        rules = {
+            "widths": rule_from_json(values["widths"], rooms),
+            "exploration": exploration_from_json(values["exploration"], rooms),
+        }
+        return cls(**{**values, **rules})
 
 
 def _checked_replan_factor(value: float) -> float:

@@ -1,7 +1,6 @@
 """The exact sums of one learner by ridge regression in another: added, on a larger support, or under other settings.
 
-:func:`merge`, :func:`extended` and :func:`with_settings` are methods of
-:class:`~goalbound.learners.core.RidgeLearner`. Visits, Gram matrices, and sums of losses and next states follow from
+Visits, Gram matrices, and sums of losses and next states follow from
 the steps alone, so they may be added to the sums of any other learner. What makes sets tight comes from the sets of its
 time (bounds of variances) or from forecasts (likelihoods), and begins anew. Proofs are in
 docs/explanation/steps_by_anyone.md.
@@ -10,32 +9,30 @@ docs/explanation/steps_by_anyone.md.
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.linearity import NO_EPISODE
+from goalbound.confidence.pending import UNIT, Pending
+from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.estimation import Widths
-from goalbound.estimation.statistics import by_support
 from goalbound.jit.records import assign
-from goalbound.kernels.algorithm import open_interval
-from goalbound.kernels.linearity_test import NO_EPISODE
-from goalbound.kernels.pending import UNIT, Pending
-from goalbound.kernels.transfer import renew_pairs
+from goalbound.learners.alarm import Cause, model_violation
 from goalbound.learners.caveats import united_caveats
 from goalbound.learners.episode import count_reason
-from goalbound.learners.linearity import Cause, model_violation
+from goalbound.learners.loop import open_interval
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
+from goalbound.learners.transfer_kernels import renew_pairs
 from goalbound.models import Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import SupportMatch, match_support
 from goalbound.models.validation import check_type, set_readonly
 
 if TYPE_CHECKING:
-    from goalbound.learners.core import RidgeLearner
+    from goalbound.learners.learner import RidgeLearner
 
 R = TypeVar("R", bound="RidgeLearner")
 MOST_NAMED = 8
@@ -48,27 +45,8 @@ Floats = NDArray[np.float64]
 
 
 def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
-    """Add the data of another learner on the same support, of any class and settings; ``other`` stays as it is.
-
-    The sums are those of one learner that saw all steps. Each step must count once: a copy, or a learner loaded from
-    the same file, shares its past. From then on the sets hold with probability 1 - delta, if neither learner chose by
-    what only the other saw later, and ``other`` was not selected by its outcomes. Its data counts in the intervals of
-    the sums alone: likelihoods go on for this learner's steps, and in pairs that ``other`` visited each visit so far
-    counts with the largest variance there is. For tight sets of all data, learn both logs again in one learner.
-    Open episodes of this learner plan anew.
-
-    A learner without confidence sets does not count visits whose outcome was lost (``abandon``, ``moved_to``): sets
-    made from its data hold if there was none, or if outcomes were missing at random.
-
-    >>> from goalbound import LRCSSP, Step, Support
-    >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
-    >>> here.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
-    >>> there.learn([0.6, 0.4], Step(0, 1, 0.25, 2))
-    >>> here.merge(there)
-    >>> here.statistics.visits
-    array([0, 2, 0, 0])
-    """
-    from goalbound.learners.core import RidgeLearner
+    """See :meth:`goalbound.learners.learner.RidgeLearner.merge`."""
+    from goalbound.learners.learner import RidgeLearner
 
     check_type(other, RidgeLearner, "other", "a learner by ridge regression, such as an LRCSSP")
     if other is learner:
@@ -82,6 +60,7 @@ def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
         )
     _check_keeps_data(learner, "the learner")
     _check_can_give(other, "other")
+    learner._check_same_unit(other)
     declared = other.settings.loss_floor == learner.settings.loss_floor and other.prior == learner.prior
     places = match_support(learner.support, other.support, name="other")
     added = _added_sums(learner, other, places)
@@ -95,25 +74,7 @@ def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
 
 
 def extended(learner: R, support: Support) -> R:
-    """A new learner on a larger support, with the sums of this one; this one stays as it is.
-
-    The support may have new states, new actions, and new next states of old pairs; it has all that the old one has,
-    by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay. A
-    ``loss_bound`` that was given must hold for the new states too. From then on the sets hold with probability
-    1 - delta. What makes them tight begins anew: likelihoods and the test of the linear model with the next step, and
-    each visit so far counts with the largest variance there is. To have them tight, learn the log again.
-
-    Next states that are new for a pair were followed by none of its steps so far. That is right if they were
-    possible and never came. It is wrong if they could not come before (the world has changed), and if steps into
-    them were refused: learn those right after this.
-
-    >>> from goalbound import LRCSSP, Step, Support
-    >>> learner = LRCSSP(Support.from_pairs([{0: [0, 1]}]), 2, loss_floor=0.1)
-    >>> learner.learn([0.3, 0.7], Step(0, 0, 0.5, 1))
-    >>> larger = learner.extended(Support.from_pairs([{0: [0, 1, 2], 1: [2]}, {0: [0, 2]}]))
-    >>> larger.statistics.visits, larger.estimate.model().at([0.3, 0.7]).support.states
-    (array([1, 0, 0]), 2)
-    """
+    """See :meth:`goalbound.learners.learner.RidgeLearner.extended`."""
     _check_can_give(learner, "the learner")
     check_type(support, Support, "support", SUPPORT_REMEDY)
     places = match_support(support, learner.support, name="the learner")
@@ -121,41 +82,15 @@ def extended(learner: R, support: Support) -> R:
     return _filled(target, learner, places, declared=True)
 
 
-def with_settings(
-    learner: R,
-    *,
-    loss_floor: float | EllipsisType = ...,
-    loss_bound: float | EllipsisType | None = ...,
-    widths: Widths | EllipsisType = ...,
-    delta: float | EllipsisType = ...,
-    prior: PriorKnowledge | EllipsisType | None = ...,
-    options: LearnerOptions | EllipsisType = ...,
-) -> R:
-    """A new learner of the same class with the sums of this one, under other settings; what is left out stays as it
-    is, and so does this one.
-
-    From then on the sets hold with probability 1 - delta, if the settings do not depend on the outcomes: a ``delta``, a
-    rule of the widths or a prior that was chosen because of what was seen is a selection. What makes sets tight begins
-    anew, as in :meth:`extended`, also where no setting changes; to have them tight, learn the log again. A loss bound
-    that was found by doubling stays, and so does an alarm, unless it is about a declaration that changes. Settings of
-    learners with ``forget=True``, and ``forget`` itself, cannot be changed.
-
-    >>> from goalbound import LRCSSP, Step, Support, widths
-    >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
-    >>> learner.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
-    >>> sharp = learner.with_settings(widths=widths.sharp(), delta=0.05)
-    >>> print(sharp.settings.widths, sharp.settings.delta, sharp.statistics.visits)
-    sharp 0.05 [0 1 0 0]
-    """
+def with_settings(learner: R, changes: dict[str, Any]) -> R:
+    """See :meth:`goalbound.learners.learner.RidgeLearner.with_settings`; ``changes`` by name."""
     _check_can_give(learner, "the learner")
-    given = {"loss_floor": loss_floor, "loss_bound": loss_bound, "widths": widths, "delta": delta}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not ...}
     wrong = [name for name in ("loss_bound", "widths", "delta") if name in changes]
     if wrong and not learner.settings.is_optimistic:
         raise ArgumentError(f"{wrong[0]} is a setting of LRCSSP; a {type(learner).__name__} has none: leave it out")
-    if options is not ...:
-        changes |= _changed_options(options, learner.settings.replan_factor)
-    known = learner.prior if prior is ... else prior
+    known = changes.pop("prior", learner.prior)
+    if "options" in changes:
+        changes |= _changed_options(changes.pop("options"), learner.settings.replan_factor)
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
     declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
     places = match_support(learner.support, learner.support, name="the learner")
@@ -215,16 +150,16 @@ def _add(
     _carry_alarm(target, source, places, declared=declared)
     for name in ("intervals", "episodes", "logged", "squared_losses"):
         mine.totals[name] += theirs.totals[name]
-    if source._constants.doubling and target._constants.doubling:
+    if source._assembly.doubles and target._assembly.doubles:
         for name in ("loss_bound", "doublings"):
             mine.totals[name] = max(mine.totals[name], theirs.totals[name])
     changed = np.zeros(target.support.pairs, dtype=np.bool_)
     changed[at] = theirs.regression.visits > 0
-    run = target._effort.engine(target.support.triples)(renew_pairs)
-    run(target._constants, mine, target._scratch, ridge, changed)
+    target._run(renew_pairs)(target._constants, mine, target._scratch, ridge, changed)
     for reason, count in source.abandoned.items():
         count_reason(target._abandoned, reason, count)
     target._caveats = united_caveats(target.caveats, source.caveats)
+    target.clipped += source.clipped
 
 
 def _norms_under(ridge: Floats, before: Floats, pending: Pending) -> NDArray[np.int64]:
@@ -239,7 +174,7 @@ def _norms_under(ridge: Floats, before: Floats, pending: Pending) -> NDArray[np.
 
 
 def _accumulate(sums: Floats, low: Floats, at: NDArray[Any], terms: tuple[Floats, ...]) -> None:
-    """Add terms to some of the compensated sums, as :func:`goalbound.kernels.regression.add` does."""
+    """Add terms to some of the compensated sums, as :func:`goalbound.confidence.regression.add` does."""
     for value in terms:
         before = sums[at]
         total = before + value
@@ -268,7 +203,7 @@ def _add_next_states(
 
 def _carry_alarm(target: RidgeLearner, source: RidgeLearner, places: SupportMatch, *, declared: bool) -> None:
     """A contradiction of the linear model stays, unless it may be one of a declaration that is another one now."""
-    mine, theirs = target._state.linearity.violation, source._state.linearity.violation
+    mine, theirs = target._state.watch.violation, source._state.watch.violation
     if mine["found"] or not theirs["found"]:
         return
     assign(mine, theirs)
@@ -283,7 +218,7 @@ def _carry_alarm(target: RidgeLearner, source: RidgeLearner, places: SupportMatc
 def _cause(learner: RidgeLearner) -> Cause | None:
     settings = learner.settings
     found = model_violation(
-        learner._state.linearity, learner.support, settings.context_size, settings.loss_floor, learner.prior
+        learner._state.watch, learner.support, settings.context_size, settings.loss_floor, learner.prior
     )
     return None if found is None else found.cause
 
@@ -291,7 +226,7 @@ def _cause(learner: RidgeLearner) -> Cause | None:
 def _ridge(learner: RidgeLearner) -> Floats:
     """[N] the multiple of the identity in a Gram matrix without data: lambda, and the strength of a guess."""
     model = learner._constants.model
-    return learner.settings.regularization + np.where(model.guessed, model.strength if model.on else 0.0, 0.0)
+    return learner.settings.regularization + np.where(model.guessed, model.strength, 0.0)
 
 
 def _owners(support: Support) -> NDArray[np.int64]:

@@ -79,7 +79,7 @@ class Question(NamedTuple):
     @property
     def cap(self) -> float:
         """What a loss of 1 is in the unit."""
-        return 1.0 if self.log.loss_scale is None else self.log.loss_scale.cap
+        return self.log.cap
 
     @property
     def open(self) -> int:

@@ -108,6 +108,16 @@ class Log:
         return self.steps.contexts.shape[1]
 
     @property
+    def unit(self) -> str:
+        """The unit of the losses; empty where they were in [0, 1] already."""
+        return "" if self.loss_scale is None else self.loss_scale.unit
+
+    @property
+    def cap(self) -> float:
+        """What a loss of 1 is in the unit."""
+        return 1.0 if self.loss_scale is None else self.loss_scale.cap
+
+    @property
     def times(self) -> NDArray[Any] | None:
         """[K] when each action was chosen: numbers, or dates as ``datetime64[us]``, in UTC where they have a zone; None
         without a column of times."""

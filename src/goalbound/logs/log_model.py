@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.estimation import Estimate, project
+from goalbound.confidence import Estimate, project
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.logs.log import Log
 from goalbound.models import Support

@@ -45,7 +45,7 @@ def pairs_below_floor(log: Log, loss_floor: float, *, delta: float = 0.05) -> tu
 
     Args:
         log: the log.
-        loss_floor: as learners take it, in [0, 1]; ``log.loss_scale.from_unit(2.5)`` converts.
+        loss_floor: as learners take it, in [0, 1]; the ``from_unit`` of the log's scale converts.
         delta: if no mean loss is below the floor, a pair is said to contradict it with at most this probability.
 
     The test bets against the floor p: with each loss x of a pair the capital is multiplied by 1 + b (p - x), where
@@ -64,7 +64,7 @@ def pairs_below_floor(log: Log, loss_floor: float, *, delta: float = 0.05) -> tu
     check_type(log, Log, "log", "give what read_log(...) gives")
     floor = check_float(loss_floor, "loss_floor", "in [0, 1]")
     if not 0.0 <= floor <= 1.0:
-        raise ArgumentError(f"loss_floor is {floor:g}; it is in [0, 1]: log.loss_scale.from_unit(...) converts")
+        raise ArgumentError(f"loss_floor is {floor:g}; it is in [0, 1]: from_unit(...) of the scale converts")
     delta = check_fraction(delta, "delta", "how often a floor that holds may be contradicted")
     support, pairs, losses = log.support, log.steps.pairs, log.steps.losses
     visits = np.bincount(pairs, minlength=support.pairs)
@@ -78,13 +78,12 @@ def pairs_below_floor(log: Log, loss_floor: float, *, delta: float = 0.05) -> tu
     capital = np.logaddexp.reduce(capitals, axis=0) - np.log(BETS)
     contradicts = capital >= np.log(support.pairs / delta)
     low = np.flatnonzero((visits > 0) & (means < floor * (1.0 - 1e-12)))
-    cap, unit = (1.0, "") if log.loss_scale is None else (log.loss_scale.cap, log.loss_scale.unit)
     states = support.state_names or tuple(map(str, range(support.states)))
     actions = support.action_names or tuple(map(str, range(support.actions)))
     return tuple(
         PairBelowFloor(
             states[support.pair_state[pair]], actions[support.pair_action[pair]], int(visits[pair]),
-            float(cap * means[pair]), bool(contradicts[pair]), unit,
+            float(log.cap * means[pair]), bool(contradicts[pair]), log.unit,
         )
         for pair in low[np.argsort(-capital[low], kind="stable")]
     )  # fmt: skip

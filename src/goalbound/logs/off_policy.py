@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.adapters.covariates import CovariateLearner, map_digest
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.loss_units import InUnits
-from goalbound.around.wrapper import Wrapper
+from goalbound.around.around import Around
+from goalbound.around.contexts import MappedContexts
+from goalbound.confidence.widths import rule_names
 from goalbound.errors import ArgumentError, GoalboundError, InputError
-from goalbound.estimation.widths import rule_names
+from goalbound.learners.answers import plausible
 from goalbound.learners.card import PROVEN, learner_card
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.logs.estimators import Found, Played, Question, general_notes, model_value, observed, weighted
 from goalbound.logs.importance import Cases, cases_of, check_probabilities
@@ -40,7 +40,7 @@ def evaluate_policy(
     log: Log,
     policy: Policy | Callable[[Floats], Policy],
     *,
-    learner: RidgeLearner | InUnits | CovariateLearner | Apprentice | None = None,
+    learner: RidgeLearner | Around | None = None,
     replicates: int = 200,
     level: float = 0.95,
     bounded_cases: int | None = 500,
@@ -54,7 +54,7 @@ def evaluate_policy(
             function from a context [d] to such a policy, which is called once for each different context.
         learner: an :class:`~goalbound.LRCSSP` that has learned the log, for proven bounds. Its regularization and
             prior knowledge are also those of the model; that of any learner by ridge regression will do for these. It
-            may be behind the map and the unit that the log was read with, or an apprentice.
+            may be behind the map that the log was read with, monitored, and act by a runbook; its unit is the log's.
         replicates: how many resamples of the cases the bootstrap intervals are from; 0: no intervals.
         level: of these intervals.
         bounded_cases: the bounds are those of at most so many cases, drawn at random where there are more with
@@ -110,7 +110,7 @@ def evaluate_policy(
     by_log, by_model, by_weights, both = _with_intervals(found, question, replicates, level, rng)
     return PolicyEvaluation(
         observed=by_log, model=by_model, importance=by_weights, doubly_robust=both, bounds=bounds,
-        unit="" if log.loss_scale is None else log.loss_scale.unit, cases=log.cases, open_cases=question.open,
+        unit=log.unit, cases=log.cases, open_cases=question.open,
         broken_cases=question.broken, level=level, replicates=replicates, notes=general_notes(question),
     )  # fmt: skip
 
@@ -121,6 +121,7 @@ def _checked_learner(log: Log, given: Any) -> RidgeLearner | None:
         return None
     learner = _inside(log, given)
     check_type(learner, RidgeLearner, "learner", "give an LRCSSP or another learner by ridge regression, or leave out")
+    learner._plain_log(log)  # an error if it was read with another unit
     if learner.support != log.support:
         raise ArgumentError(
             f"learner has another support ({learner.support}) than the log ({log.support}), or other names; read the "
@@ -134,20 +135,14 @@ def _checked_learner(log: Log, given: Any) -> RidgeLearner | None:
 
 
 def _inside(log: Log, learner: Any) -> Any:
-    """The learner inside a map, a unit or an apprentice; an error unless the log was read with this map and unit."""
-    while isinstance(learner, Wrapper):
-        if isinstance(learner, InUnits) and learner.loss_scale != log.loss_scale:
-            was = "no unit" if log.loss_scale is None else f"{log.loss_scale}"
-            raise ArgumentError(
-                f"learner has losses in {learner.loss_scale}, and the log was read with {was}; read it with "
-                "loss_scale=learner.loss_scale"
-            )
+    """The innermost learner; an error unless the log was read with its map and unit."""
+    while isinstance(learner, Around):
         if isinstance(learner, CovariateLearner) and map_digest(learner.map) != log.map_digest:
             raise ArgumentError(
                 "learner has another map of covariates than the log was read with; read it with "
                 "covariate_map=learner.map, or give learner.inner if its contexts are those of the log"
             )
-        if not isinstance(learner, InUnits | CovariateLearner | Apprentice):
+        if isinstance(learner, MappedContexts):
             raise ArgumentError(
                 f"learner is a {type(learner).__name__}, whose contexts are not those of the log; give learner.inner "
                 "and a log that was read with its contexts"
@@ -226,10 +221,7 @@ def _bounds_of_groups(learner: LRCSSP, played: Played, groups: Ints) -> tuple[Fl
     upper = lower.copy()
     for group in groups.tolist():
         context, policy = played.contexts[group], learner.support.pair_action[played.pairs[group]]
-        if learner.added_loss:  # which the learner takes out of its sets
-            found = learner.policy_bounds(context, policy)
-        else:  # the same bounds, without the estimate that comes with them
-            found = policy_bounds(learner.confidence_set(context), policy)
+        found = policy_bounds(plausible(learner, context), policy)  # in [0, 1], as the log
         lower[group], upper[group] = found.lower, found.upper
     return lower, upper
 

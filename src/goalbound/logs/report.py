@@ -142,14 +142,13 @@ def log_report(log: Log) -> LogReport:
     visits = np.bincount(pairs, minlength=support.pairs)
     sums = np.bincount(pairs, weights=losses, minlength=support.pairs)
     counts = np.bincount(places, minlength=support.triples)
-    cap = 1.0 if log.loss_scale is None else log.loss_scale.cap
     states = support.state_names or tuple(map(str, range(support.states)))
     actions = support.action_names or tuple(map(str, range(support.actions)))
     following = (*states, "goal")
     reports = tuple(
         PairReport(
             states[support.pair_state[pair]], actions[support.pair_action[pair]], int(visits[pair]),
-            float(cap * sums[pair] / visits[pair]) if visits[pair] else float("nan"),
+            float(log.cap * sums[pair] / visits[pair]) if visits[pair] else float("nan"),
             {following[support.next_state[place]]: int(counts[place])
              for place in range(support.next_start[pair], support.next_start[pair + 1])},
         )
@@ -162,8 +161,8 @@ def log_report(log: Log) -> LogReport:
     return LogReport(
         steps=len(log), cases=log.cases, open_cases=log.open_cases, clipped=log.clipped,
         support_inferred=log.support_inferred, pairs=reports, never_tried=float((visits == 0).mean()),
-        unit="" if log.loss_scale is None else log.loss_scale.unit,
-        loss_quantiles=tuple(float(cap * value) for value in np.quantile(losses, QUANTILES)),
+        unit=log.unit,
+        loss_quantiles=tuple(float(log.cap * value) for value in np.quantile(losses, QUANTILES)),
         components=tuple(zip(names, weights.tolist(), strict=True)),
         rare=tuple(
             name for name, weight in zip(names, weights, strict=True) if weight < RARE * len(log) / len(names)

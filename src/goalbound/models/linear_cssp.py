@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import InputError, ModelError
-from goalbound.frames import data_frame
 from goalbound.models.ssp import SSP, Start, check_scale, check_start, dense_support, same_problem, triple_name
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.triples import from_triples
@@ -32,8 +31,6 @@ from goalbound.models.validation import (
     share_frozen,
     short_repr,
 )
-from goalbound.notebook import html_lines, html_table
-from goalbound.plotting import literal, new_axes
 
 Context = ArrayLike | str | Mapping[str, float]
 """Weights, the name of a component for all weight on it, or weights by names."""
@@ -283,6 +280,8 @@ class LinearCSSP:
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per component, pair and next state: component, state, action, next_state by name, probability, and
         the loss of the pair. A data frame of pandas, or a table of Arrow."""
+        from goalbound.frames import data_frame
+
         components, states, actions = self._labels()
         support, size = self.support, self.context_size
         pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start)).tolist()
@@ -299,6 +298,8 @@ class LinearCSSP:
         )
 
     def _repr_html_(self) -> str:
+        from goalbound.notebook import html_lines, html_table
+
         components, states, actions = self._labels()
         losses = {f"loss, {name}": self.losses[:, one] for one, name in enumerate(components)}
         unit = [] if self.loss_scale == 1.0 else [f"a loss of 1 is {self.loss_scale:g}"]
@@ -306,6 +307,8 @@ class LinearCSSP:
 
     def plot(self, axes: Any = None) -> Any:
         """The loss of each pair in each component, as shades; the Matplotlib axes."""
+        from goalbound.plotting import literal, new_axes
+
         components, states, actions = self._labels()
         shown = min(len(states), MAX_ROWS)
         names = [f"{state}: {action}" for state, action in zip(states[:shown], actions[:shown], strict=True)]

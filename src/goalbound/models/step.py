@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels import environment as kernels
+from goalbound.models import simulated as kernels
 from goalbound.models.validation import check_float
 
 
@@ -22,12 +23,46 @@ class Step(NamedTuple):
     next_state: int
 
 
+SAID = ("loss_scale", "clipped", "validity_breaks", "support", "case_of")
+"""What a log may say of itself."""
+
+
+def said_of_steps(log: Any) -> dict[str, Any]:
+    """What a log says of itself that holds for each of its steps."""
+    return {name: getattr(log, name) for name in ("loss_scale", "validity_breaks") if hasattr(log, name)}
+
+
+class LogView:
+    """A log whose items are changed by a function; what it says of itself stays, but for the ``others`` given here.
+
+    >>> list(LogView([(2, "a step"), "no step"], lambda context, step: ([context], step)))
+    [([2], 'a step'), 'no step']
+    """
+
+    def __init__(self, log: Iterable[Any], change: Callable[[Any, Any], Any], **others: Any) -> None:
+        try:
+            iter(log)
+        except TypeError:
+            raise ArgumentError(
+                f"the log is of the type {type(log).__name__}; give something that iterates over (context, step)"
+            ) from None
+        self._log = log
+        self._change = change
+        said = {name: getattr(log, name) for name in SAID if hasattr(log, name)}
+        vars(self).update({**said, **others})
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._log:
+            is_step = isinstance(item, tuple | list) and len(item) == 2
+            yield self._change(*item) if is_step else item
+
+
 @dataclass(frozen=True)
 class LossLaw:
     """How the loss of a step is drawn around its mean: :func:`deterministic`, :func:`bernoulli` or :func:`bounded`.
 
     Attributes:
-        code: which law, as kernels know it (:func:`goalbound.kernels.environment.loss_of`).
+        code: which law, as kernels know it (:func:`goalbound.models.simulated.loss_of`).
         spread: how wide ``bounded`` is; 0 for the others.
     """
 

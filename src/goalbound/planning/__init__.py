@@ -1,14 +1,20 @@
 """Planning: exact values, proper policies, certified bounds."""
 
-from goalbound.planning.context_bounds import Bound, BoundStatus, ContextBounds, context_bounds
-from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
-from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
-from goalbound.planning.optimal_values import optimal_values
-from goalbound.planning.policy_bounds import PolicyBounds, policy_bounds
-from goalbound.planning.properness import blocking_states, is_proper
-from goalbound.planning.robust_plan import robust_plan
-from goalbound.planning.solution import Solution, Status
-from goalbound.planning.solve import solve
+from typing import TYPE_CHECKING
+
+from goalbound.lazy import load_on_use
+
+if TYPE_CHECKING:
+    from goalbound.planning.context_bounds.branch_and_bound import Bound, ContextBounds, context_bounds
+    from goalbound.planning.context_bounds.search import BoundStatus
+    from goalbound.planning.evaluation import Evaluation, evaluate, hitting_times
+    from goalbound.planning.extended_value_iteration import OptimisticSolution, extended_value_iteration
+    from goalbound.planning.optimal_values import optimal_values
+    from goalbound.planning.policy_bounds import PolicyBounds, policy_bounds
+    from goalbound.planning.properness import blocking_states, is_proper
+    from goalbound.planning.robust_plan import robust_plan
+    from goalbound.planning.solution import Solution, Status
+    from goalbound.planning.solve import solve
 
 __all__ = [
     "Bound",
@@ -30,3 +36,19 @@ __all__ = [
     "robust_plan",
     "solve",
 ]
+
+load_on_use(
+    __name__,
+    {
+        "goalbound.planning.context_bounds.branch_and_bound": "Bound ContextBounds context_bounds",
+        "goalbound.planning.context_bounds.search": "BoundStatus",
+        "goalbound.planning.evaluation": "Evaluation evaluate hitting_times",
+        "goalbound.planning.extended_value_iteration": "OptimisticSolution extended_value_iteration",
+        "goalbound.planning.optimal_values": "optimal_values",
+        "goalbound.planning.policy_bounds": "PolicyBounds policy_bounds",
+        "goalbound.planning.properness": "blocking_states is_proper",
+        "goalbound.planning.robust_plan": "robust_plan",
+        "goalbound.planning.solution": "Solution Status",
+        "goalbound.planning.solve": "solve",
+    },
+)

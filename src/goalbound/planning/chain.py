@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import Run
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import bellman, graph, iteration
-from goalbound.kernels.planner import chain as kernels
-from goalbound.kernels.planner.chain import Chain, CoarseFactor
-from goalbound.kernels.planner.iteration import Evaluated
-
-DIRECT_STATES = 300
-"""Up to this many states a chain is eliminated directly."""
+from goalbound.models.arrays import Rows
+from goalbound.planning.checks import DIRECT_STATES
+from goalbound.planning.kernels import bellman, graph, iteration
+from goalbound.planning.kernels import chain as kernels
+from goalbound.planning.kernels.chain import Chain, CoarseFactor
+from goalbound.planning.kernels.iteration import Evaluated
 
 SWEEPS = 16
 """The most sweeps before the Krylov method is expected to be cheaper."""
@@ -126,7 +124,7 @@ class ChainSolver:
     def take_step(
         self, state: Evaluated, policy: NDArray[np.int64], floor: float, target: float, *, trusted: bool
     ) -> tuple[bool, float, float, bool]:
-        """One step towards the values of a policy whose chain this is, see ``kernels.planner.iteration.evaluate_step``.
+        """One step towards the values of a policy whose chain this is, see ``kernels.iteration.evaluate_step``.
 
         Returns whether the step was added, the residual that is left, the span of the step, and whether the residual is
         the solver's own. A step that was not added is in ``state.x``, and the residual its own.

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import Run
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import bellman, graph, iteration
-from goalbound.kernels.planner.chain import Chain
 from goalbound.models import SSP
+from goalbound.models.arrays import Rows
 from goalbound.models.validation import check_fraction
-from goalbound.planning.chain import DIRECT_STATES, ChainSolver, moves_of
-from goalbound.planning.checks import engine_for, require_ssp
-from goalbound.planning.properness import Policy, moving_policy, pairs_of
+from goalbound.planning.chain import ChainSolver, moves_of
+from goalbound.planning.checks import DIRECT_STATES, Policy, engine_for, pairs_of, require_ssp
+from goalbound.planning.kernels import bellman, graph, iteration
+from goalbound.planning.kernels.chain import Chain
+from goalbound.planning.properness import moving_policy
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Status
 

@@ -9,18 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels import value_iteration as kernels
-from goalbound.kernels.stochastic_rows import NO_GOAL
-from goalbound.kernels.value_iteration import (
-    INTERVAL_SET,
-    L2_BALL,
-    ROUNDING,
-    UNDERFLOW,
-    UncertaintySet,
-    ValueIterationState,
-    new_uncertainty_set,
-    new_value_iteration_state,
-)
 from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import (
@@ -32,6 +20,18 @@ from goalbound.models.validation import (
     short_repr,
 )
 from goalbound.planning.checks import EFFORT
+from goalbound.planning.kernels import value_iteration as kernels
+from goalbound.planning.kernels.stochastic_rows import NO_GOAL
+from goalbound.planning.kernels.value_iteration import (
+    INTERVAL_SET,
+    L2_BALL,
+    ROUNDING,
+    UNDERFLOW,
+    UncertaintySet,
+    ValueIterationState,
+    new_uncertainty_set,
+    new_value_iteration_state,
+)
 from goalbound.planning.solution import Status
 
 LARGEST = 2.0**400
@@ -257,3 +257,21 @@ def _initial_state(support: Support, floor: float, start: ArrayLike | None, expo
             scaled = np.ldexp(values[:-1], exponent)
         iteration.values[:-1] = np.clip(scaled, floor, LARGEST)  # any start will do; from nearer it is shorter
     return iteration
+
+
+def in_support_order(support: Support, sets: UncertaintySet) -> UncertaintySet:
+    """From seen indices to the order of the support; 0 where a next state has none. Intervals stand in it already."""
+    if sets.shape == INTERVAL_SET:
+        return sets
+    width = support.states + 1
+    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    index = np.arange(support.triples) - support.next_start[pair]
+    taken = index < sets.used[pair]
+    centres = np.zeros(support.triples)
+    keys = pair * width + support.next_state
+    centres[np.searchsorted(keys, pair[taken] * width + sets.state[taken])] = sets.centre[taken]
+    return sets._replace(
+        used=np.diff(support.next_start) - (support.next_state[support.next_start[1:] - 1] == support.states),
+        state=np.array(support.next_state),
+        centre=centres,
+    )

@@ -7,14 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, InputError, NoProperPolicy
 from goalbound.jit.compile import Effort
-from goalbound.kernels.elimination import new_evaluation_workspace
-from goalbound.kernels.layout import Rows
-from goalbound.kernels.planner import batch
-from goalbound.kernels.planner.batch import NONE, SLOTS, UNKNOWN, Components
 from goalbound.models import LinearCSSP
+from goalbound.models.arrays import Rows
 from goalbound.models.validation import check_array, check_fraction
-from goalbound.planning.checks import require_contextual
-from goalbound.planning.properness import pairs_of
+from goalbound.planning.checks import pairs_of, require_contextual
+from goalbound.planning.kernels import batch
+from goalbound.planning.kernels.batch import NONE, SLOTS, UNKNOWN, Components
+from goalbound.planning.kernels.elimination import new_evaluation_workspace
 from goalbound.planning.solution import Status
 from goalbound.planning.solve import solve
 
@@ -37,7 +36,7 @@ def optimal_values(problem: LinearCSSP, contexts: ArrayLike, *, tolerance: float
     with ``upper - lower <= tolerance * upper`` in every state. So ``|values - v*| <= tolerance * upper``.
 
     Small problems are solved in one batch by policy iteration, each context from the best policy of one nearby
-    (:mod:`goalbound.kernels.planner.batch`); ties, up to rounding, go to the lowest action, so that a result does
+    (:mod:`goalbound.planning.kernels.batch`); ties, up to rounding, go to the lowest action, so that a result does
     not depend on the contexts before it. What cannot be certified there, such as best policies with free steps, goes
     to :func:`goalbound.planning.solve`, as do large problems, where only contexts that come again are cheap.
 

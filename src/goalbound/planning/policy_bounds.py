@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
-from goalbound.frames import data_frame
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
 from goalbound.models.validation import check_fraction, check_type, set_readonly
-from goalbound.notebook import html_lines, html_table
+from goalbound.planning.checks import support_pairs
 from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
-from goalbound.planning.properness import support_pairs
 from goalbound.planning.robust_values import bounds_status, lower_bounds, upper_bounds
 from goalbound.planning.solution import Status
-from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, table
 
 SHOWN = 12
@@ -81,6 +78,11 @@ class PolicyBounds:
         )  # fmt: skip
 
     @property
+    def unit(self) -> str | None:
+        """The name of the unit; None: losses of a step are in [0, 1]."""
+        return None if self.loss_scale is None else self.loss_scale.unit
+
+    @property
     def guarantee(self) -> str:
         """How far the bounds can be trusted, in one sentence."""
         if self.proven is None:
@@ -117,9 +119,13 @@ class PolicyBounds:
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per state: state and action by name, lower, estimate (where there is one), upper (infinite where a
         plausible model may never arrive). A data frame of pandas, or a table of Arrow."""
+        from goalbound.frames import data_frame
+
         return data_frame(self._columns(), arrow=arrow)
 
     def _repr_html_(self) -> str:
+        from goalbound.notebook import html_lines, html_table
+
         heads = {"lower": "at least", "estimate": "estimate", "upper": "at most"}
         named = {
             with_unit(heads[name], self.loss_scale) if name in heads else name: column
@@ -130,6 +136,8 @@ class PolicyBounds:
     def plot(self, axes: Any = None) -> Any:
         """The bounds of each state, and the estimate as a point where there is one; an arrow where a plausible model
         may never arrive. The actions are at the right. The Matplotlib axes."""
+        from goalbound.plotting import Rows, draw_rows
+
         columns = self._columns()
         rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
         point = "" if self.estimate is None else "; point: estimate"

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import Run
-from goalbound.kernels.layout import Reverse, Rows
-from goalbound.kernels.planner import graph
 from goalbound.models import SSP
+from goalbound.models.arrays import Reverse, Rows
+from goalbound.planning.kernels import graph
 
 SHALLOW = 1e-4
 """The least chance of a way to the goal that counts as good, see ``sweep_reach``."""

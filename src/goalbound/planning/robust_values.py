@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
-from goalbound.kernels.value_iteration import ROUNDING, UNDERFLOW, UncertaintySet
 from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.planning.checks import EFFORT
 from goalbound.planning.extended_value_iteration import uncertainty_arrays
+from goalbound.planning.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
+from goalbound.planning.kernels.value_iteration import ROUNDING, UNDERFLOW, UncertaintySet
 from goalbound.planning.plausible_rows import NEGLIGIBLE, PlausibleRows, confined, kept_to, leading_to
 from goalbound.planning.solution import Status
 

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.frames import data_frame
 from goalbound.models import SSP
-from goalbound.notebook import html_lines, html_table
-from goalbound.plotting import Rows, draw_rows
 
 
 class Status(Enum):
@@ -73,13 +70,19 @@ class Solution:
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per state: state and action by name (no action where no proper policy exists), value, lower, upper,
         expected_steps. A data frame of pandas, or a table of Arrow."""
+        from goalbound.frames import data_frame
+
         return data_frame({**self._columns(), "expected_steps": self.hitting_times[:-1]}, arrow=arrow)
 
     def _repr_html_(self) -> str:
+        from goalbound.notebook import html_lines, html_table
+
         return html_lines([self._headline]) + html_table(self._columns())
 
     def plot(self, axes: Any = None) -> Any:
         """The value of each state with its certified bounds, and the action at the right; the Matplotlib axes."""
+        from goalbound.plotting import Rows, draw_rows
+
         columns = self._columns()
         rows = Rows(
             columns["state"], self.lower[:-1], self.upper[:-1],

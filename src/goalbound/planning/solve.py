@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ModelError
 from goalbound.jit.compile import Run
-from goalbound.kernels.planner import bellman, dijkstra, graph
 from goalbound.models import SSP
 from goalbound.models.validation import check_fraction, short_repr
-from goalbound.planning.certificate import Certificate, certify
+from goalbound.planning.certificate import Certificate, certify, solve_in_rationals
 from goalbound.planning.chain import ChainSolver
 from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.evaluation import PolicyEvaluator
+from goalbound.planning.kernels import bellman, graph
 from goalbound.planning.properness import no_proper_policy
-from goalbound.planning.rational import solve_in_rationals
 from goalbound.planning.reduction import (
     Reduction,
     expand_policy,
@@ -222,7 +221,7 @@ def _initial_policy(
     choice, reverse = np.empty(reduction.states, dtype=np.int64), reduction.reverse
     if reverse is None:
         reverse = reverse_of(rows, usable, run)
-    run(dijkstra.dijkstra_policy)(rows, reverse, states_of(rows), usable, floor, choice, values)
+    run(graph.dijkstra_policy)(rows, reverse, states_of(rows), usable, floor, choice, values)
     values[:-1][~active] = 0.0
     if (choice[active] < 0).any():  # ways so unlikely that their length is not a number: take any
         choice[:] = -1

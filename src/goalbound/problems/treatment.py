@@ -104,7 +104,7 @@ def treatment_curve(levels: int = 3, *, knots: int = 33, relapse: float = 0.05) 
     between them. In this description the problem is linear and regret is exact. A learner that is shown ``(1 - x, x)``
     instead sees a problem that is not linear: on average over x the standard treatment is best, and it is best at
     both ends, so it will be given in the middle too. See :func:`biomarker` and
-    :class:`~goalbound.around.context_map.MappedContexts`.
+    :class:`~goalbound.around.contexts.MappedContexts`.
 
     Proper for every context: every dose helps with probability at least 0.1 under every mixture.
 

@@ -21,16 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError
-from goalbound.estimation.statistics import checked_step
 from goalbound.jit.compile import Kernel, engine
-from goalbound.kernels import audit as kernels
-from goalbound.kernels.audit import new_regret_audit
-from goalbound.kernels.environment import EpisodeResults
+from goalbound.learners import audit as kernels
+from goalbound.learners.audit import new_regret_audit
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner, SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step
+from goalbound.models.simulated import EpisodeResults
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -197,7 +197,7 @@ class LearnerAudit:
         self.problem, self.time_bound = problem, options.time_bound
         bound = learner.loss_bound if options.loss_bound is None else options.loss_bound
         self._components = components_of(problem)
-        self._audit = new_regret_audit(learner.support.pairs, problem.context_size, watch=True, loss_bound=bound)
+        self._audit = new_regret_audit(learner.support.pairs, problem.context_size, loss_bound=bound)
         self._run(kernels.audit_all_pairs)
 
     __getstate__ = copied_state
@@ -266,8 +266,9 @@ class LearnerAudit:
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
         """Run an audit kernel on this learner."""
-        constants, learned = self.learner._constants, self.learner._state
-        engine(self.learner.support.triples)(kernel)(self._audit, self._components, constants, learned, *arguments)
+        learner = self.learner
+        run = engine(learner.support.triples)(learner._assembly.audited[kernel])
+        run(self._audit, self._components, learner._constants, learner._state, *arguments)
 
 
 class AuditedEpisode:

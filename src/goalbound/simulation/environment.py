@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import engine
-from goalbound.kernels import environment as kernels
-from goalbound.kernels.environment import Components
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models import simulated as kernels
+from goalbound.models.simulated import Components
 from goalbound.models.step import LossLaw, deterministic
 from goalbound.models.validation import check_generator, check_int, check_type, readonly_copy
 
@@ -39,7 +39,7 @@ class ModelEnvironment:
     Attributes:
         problem, losses, rng: as given.
         components: the arrays of the problem, for kernels.
-        start_law: the argument of :func:`goalbound.kernels.environment.draw_start`; empty where the start is a state.
+        start_law: the argument of :func:`goalbound.models.simulated.draw_start`; empty where the start is a state.
 
     >>> problem = LinearCSSP.dense([[[0.5]], [[0.3]]], [[[[0.0, 1.0]]], [[[0.0, 1.0]]]])
     >>> environment = ModelEnvironment(problem, rng=np.random.default_rng(0))

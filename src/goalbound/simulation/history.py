@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.frames import data_frame
-from goalbound.kernels.environment import RESULT_TYPES, EpisodeResults
+from goalbound.models.simulated import RESULT_TYPES, EpisodeResults
 from goalbound.models.validation import readonly_copy
 from goalbound.notebook import html_lines, html_table
 from goalbound.plotting import new_axes

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import engine
-from goalbound.kernels.environment import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.learners.card import learner_card
 from goalbound.learners.layers import unwrap
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, Step
+from goalbound.models.simulated import VALUE_TOLERANCE, EpisodeResults, suboptimality_gap
 from goalbound.models.validation import (
     check_bool,
     check_callable,
@@ -155,6 +155,8 @@ class Simulation:
             and self.environment.problem != problem
         ):
             raise ArgumentError("the environment plays another problem than the one that regret is measured against")
+        if hasattr(self.learner, "check_simulated"):
+            self.learner.check_simulated()
         self.episodes_played = 0
         self.audit: LearnerAudit | None = None
         self._optimal = OptimalValues(problem, tolerance=VALUE_TOLERANCE)

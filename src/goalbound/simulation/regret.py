@@ -20,7 +20,7 @@ Where a step limit ends the episode in state s, the same sum without the last st
 the losses so far plus v*(s), the least that is still to pay, minus v*(s_0). The realised regret leaves v*(s) out.
 
 Optimal values are certified to a relative error of 1e-9, so a computed gap of an optimal pair may be just below 0.
-Down to a stated bound (:func:`goalbound.kernels.environment.suboptimality_gap`) it counts as 0; below, it is an error.
+Down to a stated bound (:func:`goalbound.models.simulated.suboptimality_gap`) it counts as 0; below, it is an error.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import engine
-from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.models import LinearCSSP
+from goalbound.models.simulated import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.models.validation import check_array
 from goalbound.simulation.environment import components_of
 

@@ -12,10 +12,13 @@ from math import inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.protocol import KNOWN_FACTOR
+from goalbound.confidence.radii import ridge_radius
 from goalbound.errors import ArgumentError
-from goalbound.kernels.radii import ridge_radius
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.program import constants_of
 from goalbound.models import Support
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
 
 def martingale_bound(steps: int, *, delta: float, loss_bound: float = 1.0) -> float:
@@ -68,14 +71,15 @@ def a_posteriori_bound(
         time_bound: T*; only the zero-loss variant needs it. Its regret is K epsilon T* more at most, since adding
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
-    settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of an interval is not a function of the visits alone
+    settings = learner.settings
+    constants = constants_of(settings, learner.support)
+    if settings.widths.room.shape == INTERVAL_SET:  # the width of an interval is not a function of the visits alone
         return inf
     size, lam = settings.context_size, settings.regularization
     grown = log1p(max(steps, int(learner.statistics.visits.max())) / lam)
-    rho = ridge_radius.python(size, constants.next_log, grown, lam)
-    loss_rho = constants.loss_factor * ridge_radius.python(size, constants.loss_log, grown, lam)
-    spread = float((constants.next_factor * np.sqrt(next_states(learner.support))).max())
+    rho = ridge_radius.python(size, constants.sets.next_log, grown, lam)
+    loss_rho = constants.sets.loss_factor * ridge_radius.python(size, constants.sets.loss_log, grown, lam)
+    spread = float((constants.sets.next_factor * np.sqrt(next_states(learner.support))).max())
     largest = _largest_potential(learner)
     epochs = 1 + learner.doublings if settings.forget else 1
     potential = epochs * largest / log1p(largest) * size * log1p(steps / (size * lam))
@@ -97,7 +101,7 @@ def slack(learner: LRCSSP, *, steps: int, optimal_loss: float) -> float:
     tolerance * sum of v*(first states), as a plan's value exceeds the exact optimistic one by that share at most, and
     tolerance * l_min per step, as no value is further from its backup.
     """
-    return learner.settings.tolerance * optimal_loss + learner.settings.constants(learner.support).tolerance * steps
+    return learner.settings.tolerance * optimal_loss + constants_of(learner.settings, learner.support).tolerance * steps
 
 
 def zero_loss_excess(learner: LRCSSP, *, episodes: int, time_bound: float) -> float:
@@ -127,15 +131,16 @@ def unknown_visits_bound(
         intervals: M.
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
-    settings, constants = learner.settings, learner.settings.constants(learner.support)
-    if constants.intervals.on:  # the width of an interval is not a function of the visits alone
+    settings = learner.settings
+    constants = constants_of(settings, learner.support)
+    if settings.widths.room.shape == INTERVAL_SET:  # the width of an interval is not a function of the visits alone
         return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound
     size, lam = settings.context_size, settings.regularization
     tau = np.broadcast_to(np.asarray(visits, dtype=np.float64), learner.support.pairs)
-    rho = np.array([ridge_radius.python(size, constants.next_log, grown, lam) for grown in np.log1p(tau / lam)])
-    known_width = np.maximum(constants.known_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
-    threshold = constants.loss_floor / (10.0 * bound * known_width)
+    rho = np.array([ridge_radius.python(size, constants.sets.next_log, grown, lam) for grown in np.log1p(tau / lam)])
+    known_width = np.maximum(constants.sets.known_factor * rho, sqrt(log(4.0 * max(intervals, 1) / settings.delta)))
+    threshold = constants.loss_floor / (KNOWN_FACTOR * bound * known_width)
     grown = size * np.log1p(tau / (size * lam))
     if settings.replan_factor > 1.0:
         largest = _largest_potential(learner)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from goalbound.confidence import likelihood, paper, sharp
 from goalbound.errors import ArgumentError
-from goalbound.estimation import likelihood, paper, sharp
 from goalbound.jit.compile import compiled_ahead
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.layers import unwrap

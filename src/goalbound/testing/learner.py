@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
-from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.card import NOTHING, PROVEN, LearnerCard
 from goalbound.learners.protocol import Learner
 from goalbound.models import LinearCSSP, Step
+from goalbound.models.simulated import EpisodeResults
 from goalbound.models.step import bernoulli, deterministic
 from goalbound.planning import optimal_values
 from goalbound.simulation.environment import ModelEnvironment

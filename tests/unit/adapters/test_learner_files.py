@@ -12,7 +12,6 @@ from goalbound import (
     EpsilonGreedy,
     GreedyRidge,
     Guarded,
-    InUnits,
     KwikRmax,
     LossScale,
     Monitored,
@@ -26,6 +25,7 @@ from goalbound.baselines import uc_ssp
 from goalbound.cli import main
 from goalbound.errors import FileFormatError
 from tests.support.driving import written
+from tests.support.units import in_units
 
 SUPPORT = Support.full(2, 2)
 MINUTES = LossScale("min", cap=60)
@@ -42,13 +42,13 @@ LEARNERS = {
     "posterior": lambda: PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(0)),
     "Rmax": lambda: KwikRmax(SUPPORT, 2, loss_floor=0.1),
     "tabular": lambda: uc_ssp(SUPPORT, loss_floor=0.1),
-    "unit": lambda: InUnits(GreedyRidge(SUPPORT, 2, loss_floor=0.1), MINUTES),
+    "unit": lambda: in_units(GreedyRidge(SUPPORT, 2, loss_floor=0.1), MINUTES),
     "apprentice": lambda: Apprentice(lr_cssp(), [0, 1]),
     "guarded": lambda: Guarded(lr_cssp(), [0, 1], after_steps=3),
     "monitored": lambda: Monitored(lr_cssp()),
-    "monitored guard": lambda: InUnits(Monitored(Guarded(lr_cssp(), [0, 1], after_loss=3.0)), MINUTES),
+    "monitored guard": lambda: in_units(Monitored(Guarded(lr_cssp(), [0, 1], after_loss=3.0)), MINUTES),
     "covariates": lambda: CovariateLearner(Hats([0, 1], clamp=True), lr_cssp()),
-    "all": lambda: CovariateLearner(Hats([0, 1], clamp=True), InUnits(Apprentice(lr_cssp(), [0, 1]), MINUTES)),
+    "all": lambda: CovariateLearner(Hats([0, 1], clamp=True), in_units(Apprentice(lr_cssp(), [0, 1]), MINUTES)),
 }
 
 

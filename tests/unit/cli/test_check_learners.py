@@ -5,8 +5,7 @@ import pytest
 
 from goalbound import LRCSSP, TabularLearner
 from goalbound.adapters.covariates import CovariateLearner, FromTransformer, Hats
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.baselines import Method
 from goalbound.cli import main
 from goalbound.learners.reference import RandomWalk

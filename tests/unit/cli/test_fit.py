@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from goalbound import LRCSSP, LossScale
+from goalbound import LRCSSP, LossScale, load_learner
 from goalbound.adapters.covariates import CovariateLearner
-from goalbound.around.loss_units import InUnits
 from goalbound.learners.ridge import GreedyRidge
 from tests.support.log_files import OPTIONS, write_incidents
 
@@ -48,11 +47,12 @@ def test_a_learner_is_given_all_steps_and_saved_with_its_map(folder, run, learne
     assert str(learner.settings.widths) == "sharp"
     assert learner.settings.loss_floor == pytest.approx(2.5 / 60)
     assert learner.settings.loss_bound is None  # by doubling
-    loaded = CovariateLearner.load(folder / "learner.npz", load_learner=InUnits.load)
+    loaded = CovariateLearner.load(folder / "learner.npz")
     assert loaded.inner.loss_scale == LossScale("min", cap=60)
     assert loaded.map.context_size == 12
     assert loaded.begin({"hour": 14, "traffic": 0.7}) is not None
-    assert "learner.npz: CovariateLearner(Tensor of 12 components, InUnits(60 min, LRCSSP(" in out
+    assert "learner.npz: CovariateLearner(Tensor of 12 components, LRCSSP(" in out
+    assert "losses in min up to 60" in out
 
 
 @pytest.mark.skipif(not hasattr(LRCSSP, "learn_log"), reason="this LRCSSP has no learn_log(log) yet")
@@ -60,7 +60,7 @@ def test_a_learner_has_learned_every_step(folder, run):
     code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
     assert (code, err) == (0, "")
     steps = len((folder / "log.csv").read_text().splitlines()) - 1
-    loaded = CovariateLearner.load(folder / "learner.npz", load_learner=InUnits.load)
+    loaded = CovariateLearner.load(folder / "learner.npz")
     assert loaded.inner.statistics.visits.sum() == steps
 
 
@@ -87,7 +87,7 @@ def test_without_a_file_options_say_all(folder, run, learned):
     assert said["support_inferred"]
     assert said["out"] == "l.npz"
     assert learned[0][0].context_size == 1
-    assert InUnits.load(folder / "l.npz").loss_scale == LossScale("min", cap=60)
+    assert load_learner(folder / "l.npz").loss_scale == LossScale("min", cap=60)
 
 
 def test_a_page_alone_needs_no_learner(folder, run):

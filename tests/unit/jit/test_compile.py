@@ -18,26 +18,16 @@ import numpy as np
 import pytest
 from numba.core import event
 
+from goalbound.confidence import active_set, linearity, model_prior, pending, projection, radii, regression
+from goalbound.confidence import sharp_kernels as intervals
+from goalbound.confidence.likelihood import bounds as likelihood_bounds
+from goalbound.confidence.likelihood import forecasts, lattice
+from goalbound.confidence.likelihood import sets as likelihood
+from goalbound.confidence.likelihood import state as likelihood_state
 from goalbound.jit import compile as compilation
-from goalbound.kernels import (
-    active_set,
-    algorithm,
-    audit,
-    forecasts,
-    intervals,
-    lattice,
-    likelihood,
-    likelihood_bounds,
-    likelihood_state,
-    linearity_test,
-    model_prior,
-    pending,
-    projection,
-    radii,
-    regression,
-    stochastic_rows,
-)
-from goalbound.kernels.planner import bellman, chain, dijkstra, graph
+from goalbound.learners import audit
+from goalbound.learners import loop as algorithm
+from goalbound.planning.kernels import bellman, chain, graph, stochastic_rows
 
 NOTICE = "goalbound: compiling "
 
@@ -86,7 +76,7 @@ def fresh() -> Iterator[Callable[..., tuple[compilation.Kernel, Compiler]]]:
 
 def test_a_kernel_keeps_the_name_and_the_words_of_its_function() -> None:
     assert (doubled.__name__, doubled.__doc__, doubled.__module__) == ("doubled", "Twice x.", __name__)
-    assert repr(graph.components) == "<kernel goalbound.kernels.planner.graph.components>"
+    assert repr(graph.components) == "<kernel goalbound.planning.kernels.graph.components>"
 
 
 def test_the_python_form_calls_python_forms_and_the_function_itself_is_left_as_it_was() -> None:
@@ -117,7 +107,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
     files = sorted({*compilation.COMPILER_FILES, *(module.__file__ for module in (
-        active_set, intervals, regression, algorithm, pending, projection, radii, linearity_test, stochastic_rows,
+        active_set, intervals, regression, algorithm, pending, projection, radii, linearity, stochastic_rows,
         likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, model_prior,
     ))})  # fmt: skip
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
@@ -173,7 +163,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_without_a_cache(
 
 
 def test_no_kernel_compiles_with_relaxed_arithmetic() -> None:
-    for kernel in (bellman.certify, chain.bicgstab, dijkstra.dijkstra_policy):
+    for kernel in (bellman.certify, chain.bicgstab, graph.dijkstra_policy):
         options = kernel.dispatcher.targetoptions
         assert not options.get("fastmath")
         assert not options.get("parallel")
@@ -293,7 +283,7 @@ def test_numba_is_not_imported_until_a_compiled_form_is_asked_for() -> None:
     code = """
 import sys
 from goalbound import SSP, evaluate, solve
-from goalbound.kernels.planner import bellman
+from goalbound.planning.kernels import bellman
 toy = SSP.dense([[0.5, 0.2]], [[[0.0, 1.0], [0.5, 0.5]]])
 evaluate(toy, solve(toy).policy)
 print("numba" in sys.modules)
@@ -308,7 +298,7 @@ print("numba" in sys.modules)
 def test_of_two_processes_that_need_a_kernel_one_compiles_it_and_the_other_loads_it(tmp_path: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from goalbound.kernels.audit import squared_norm\n"
+        "from goalbound.learners.audit import squared_norm\n"
         "assert squared_norm.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5\n"
         "stats = squared_norm.dispatcher.stats\n"
         "print(sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from goalbound.jit.records import assign, field_arrays, named_arrays, new_record, record_type
+from goalbound.jit.records import assign, field_arrays, mapped, named_arrays, new_record, record_type
 from goalbound.jit.struct import Struct
 
 KIND = record_type(integers=("visits", "plans"), reals=("loss",))
@@ -43,14 +43,18 @@ class Inner(Struct):
 
 
 class Outer(Struct):
+    _unsaved = ("rows",)
+
     inner: Inner
     rows: np.ndarray
+    again: np.ndarray
     scale: float
 
 
-def test_named_arrays_are_views_under_their_paths_and_leave_out_what_is_asked() -> None:
-    outer = Outer(Inner(new_record(KIND), np.zeros(2)), np.zeros((1, 2)), 1.0)
-    found = dict(named_arrays("state", outer, without=frozenset({"rows"})))
+def test_named_arrays_are_views_under_their_paths_each_once_and_leave_out_what_is_in_no_file() -> None:
+    values = np.zeros(2)
+    outer = Outer(Inner(new_record(KIND), values), np.zeros((1, 2)), values, 1.0)
+    found = dict(named_arrays("state", outer))
     assert sorted(found) == [
         "state.inner.counts.loss", "state.inner.counts.plans", "state.inner.counts.visits", "state.inner.values",
     ]  # fmt: skip
@@ -58,3 +62,16 @@ def test_named_arrays_are_views_under_their_paths_and_leave_out_what_is_asked() 
     found["state.inner.values"][1] = 0.25
     assert outer.inner.counts["plans"] == 9
     assert outer.inner.values.tolist() == [0.0, 0.25]
+
+
+def test_mapped_changes_every_part_once_and_keeps_what_is_one_object() -> None:
+    values, counts = np.zeros(2), new_record(KIND)
+    outer = Outer(Inner(counts, values), np.ones((1, 2)), values, 1.0)
+    known: dict[int, object] = {}
+    again = mapped(outer, lambda part: part.copy() if isinstance(part, np.ndarray | np.void) else part, known)
+    assert type(again) is Outer
+    assert again.again is again.inner.values
+    assert again.again is not values
+    assert again.inner.counts is not counts
+    assert mapped(counts, lambda part: None, known) is again.inner.counts
+    assert again.scale == 1.0

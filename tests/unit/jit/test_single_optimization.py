@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from goalbound.confidence import regression
 from goalbound.jit.compile import Kernel, lean, short_loops
 from goalbound.jit.single_optimization import _Translated, whole
 from goalbound.jit.single_optimization import short_loops as short_loops_pipeline
-from goalbound.kernels import regression
 from tests.support.checked_indices import with_checked_indices
 
 

@@ -12,7 +12,6 @@ from goalbound import (
     Discretized,
     GreedyRidge,
     Guarded,
-    InUnits,
     LossScale,
     MappedContexts,
     Monitored,
@@ -25,6 +24,7 @@ from goalbound.learners.anew import made_anew
 from goalbound.learners.layers import unwrap
 from goalbound.logs import LogColumns, read_log
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
+from tests.support.units import in_units
 
 STEPS = people(BEFORE, 30)
 MIN = LossScale("min", cap=1)
@@ -60,8 +60,8 @@ LEARNERS = {
     "apprentice": lambda: Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK),
     "guarded": lambda: Guarded(greedy(), RUNBOOK, after_steps=3),
     "monitored": lambda: Monitored(greedy(), run_length=500, window=20),
-    "in units": lambda: InUnits(Monitored(greedy()), MIN),
-    "behind a map": lambda: CovariateLearner(HATS, InUnits(greedy(), MIN)),
+    "in units": lambda: in_units(Monitored(greedy()), MIN),
+    "behind a map": lambda: CovariateLearner(HATS, in_units(greedy(), MIN)),
     "mapped": lambda: MappedContexts(greedy(), [[0.0, 1.0], [1.0, 0.0]]),
     "blind": lambda: ContextBlind(blind()),
     "without contexts": lambda: ContextBlind(bernstein_ssp(BEFORE.support, loss_floor=0.1)),

@@ -12,7 +12,7 @@ import pytest
 
 from goalbound.baselines import Method, TabularLearner, TabularOptions
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.kernels.audit import new_regret_audit
+from goalbound.learners.audit import new_regret_audit
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, ContextBlind
-from goalbound.around.context_map import MappedContexts
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import Discretized, MappedContexts
 from goalbound.baselines import Method, TabularLearner
+from goalbound.confidence import Widths, likelihood, paper, printed, scaled, sharp
+from goalbound.confidence.widths import IntervalPieces
 from goalbound.errors import InputError
-from goalbound.estimation import Widths, likelihood, paper, printed, scaled, sharp
-from goalbound.estimation.widths import IntervalPieces
 from goalbound.learners import ridge
 from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
 from goalbound.learners.reference import Clairvoyant, RandomWalk

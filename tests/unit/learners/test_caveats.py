@@ -12,15 +12,15 @@ import pytest
 
 from goalbound import LRCSSP, Discretized, GreedyRidge, LossScale, Step, Support, TabularLearner, load_learner, widths
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.loss_units import InUnits
+from goalbound.around.contexts import ContextBlind
+from goalbound.around.runbook import Apprentice
 from goalbound.baselines import Method
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.learners.card import LearnerCard, learner_card
 from goalbound.learners.caveats import MOST, checked_caveats, united_caveats
 from goalbound.logs import LogColumns, evaluate_policy, read_log
 from goalbound.models.files.array_file import peek_header
+from tests.support.units import in_units
 
 SCALE = LossScale("EUR", cap=50)
 SEATS = Hats([0, 20])
@@ -91,10 +91,10 @@ def test_a_log_of_no_step_that_is_learned_says_nothing() -> None:
 def test_what_a_log_says_of_itself_passes_all_that_is_around_a_learner() -> None:
     log = log_of(spoilt=True)
     inside = LRCSSP(log.support, 2, loss_floor=0.05)
-    InUnits(inside, SCALE).learn_log(log)
+    in_units(inside, SCALE).learn_log(log)
     blind = ContextBlind(LRCSSP(log.support, 1, loss_floor=0.05))
     blind.learn_log(log)
-    covered = CovariateLearner(SEATS, InUnits(LRCSSP(log.support, 2, loss_floor=0.05), SCALE))
+    covered = CovariateLearner(SEATS, in_units(LRCSSP(log.support, 2, loss_floor=0.05), SCALE))
     covered.learn_log(log)
     apprentice = Apprentice(LRCSSP(log.support, 2, loss_floor=0.05), {"new": "answer", "waiting": "answer"})
     apprentice.learn_log(log)
@@ -117,7 +117,7 @@ def test_a_learner_without_contexts_keeps_them_too() -> None:
 def test_files_copies_and_pickles_keep_them(tmp_path: Path) -> None:
     learner = learned(spoilt=True)
     path = tmp_path / "learner.npz"
-    CovariateLearner(SEATS, InUnits(learner, SCALE)).save(path)
+    CovariateLearner(SEATS, in_units(learner, SCALE)).save(path)
     again = load_learner(path)
     assert again.caveats == (INFERRED, SELECTED)
     assert again.policy_bounds(10).proven is False
@@ -249,7 +249,7 @@ def test_a_log_that_was_read_with_other_states_is_refused() -> None:
     turned = Support.from_pairs(
         [{0: [0, 2]}, {0: [0, 2], 1: [0, 2]}], state_names=["waiting", "new"], action_names=["answer", "ask"]
     )
-    for learner in (LRCSSP(turned, 2, loss_floor=0.1), InUnits(LRCSSP(turned, 2, loss_floor=0.1), SCALE)):
+    for learner in (LRCSSP(turned, 2, loss_floor=0.1), in_units(LRCSSP(turned, 2, loss_floor=0.1), SCALE)):
         with pytest.raises(ArgumentError, match=r"other names of states .* support=learner.support"):
             learner.learn_log(log)
         assert learner.statistics.visits.sum() == 0

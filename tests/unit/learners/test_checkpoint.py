@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from goalbound import LRCSSP, PriorKnowledge, Step, Support, widths
+from goalbound.errors import FileFormatError
 from goalbound.learners.checkpoint import generator_from, state_of
 from goalbound.models.files import array_file
+from tests.support.checkpoints import in_array, parts, without
 from tests.support.driving import MODES, Clinic, learner_of, play_one, reloaded, small_problem, written
 
 PROBLEM = small_problem()
@@ -125,3 +131,63 @@ def test_the_generator_goes_on_whatever_it_is(kind: str) -> None:
     rng.integers(3, dtype=np.int32)  # leaves half of a number behind
     again = generator_from(json.loads(json.dumps(state_of(rng))))
     assert (again.integers(9, dtype=np.int32), again.random()) == (rng.integers(9, dtype=np.int32), rng.random())
+
+
+LARGE, SIZE = Support.from_pairs([{0: [s, 1000]} for s in range(1000)]), 8
+
+
+def test_a_file_has_what_was_learned_not_what_might_be(tmp_path: Path) -> None:
+    learner = LRCSSP(LARGE, SIZE, loss_floor=0.1, widths=widths.sharp())
+    learner.learn(np.full(SIZE, 1.0 / SIZE), Step(17, 0, 0.5, 1000))
+    learner.save(tmp_path / "a.npz")
+    in_memory = sum(array.nbytes for _, array in learner._state_arrays())
+    assert (tmp_path / "a.npz").stat().st_size < 0.2 * in_memory
+    assert written(LRCSSP.load(tmp_path / "a.npz")) == written(learner)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is counted as Linux does")
+def test_a_learner_that_is_loaded_takes_no_memory_for_pairs_that_were_never_played(tmp_path: Path) -> None:
+    def resident() -> int:
+        ctypes.CDLL(None).malloc_trim(0)  # what was freed is the system's
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    support = Support.from_pairs([{0: [*range(s % 990, s % 990 + 8), 4000]} for s in range(4000)])
+    learner = LRCSSP(support, SIZE, loss_floor=0.1, widths=widths.sharp())
+    learner.save(tmp_path / "a.npz")
+    before = resident()
+    again = LRCSSP.load(tmp_path / "a.npz")
+    # 9.2 MB of variances and 4.1 MB of sums stay untouched; Gram matrices and inverses have 4.1 MB
+    assert resident() - before < 0.6 * sum(array.nbytes for _, array in again._state_arrays())
+
+
+KNOWN = (
+    PriorKnowledge.nothing(PROBLEM.support, 2)
+    .with_losses({(0, 0): 0.5})
+    .with_rows({(0, 0): {int(PROBLEM.support.next_state[0]): 1.0}})
+)
+
+
+def test_prior_knowledge_is_in_the_file(tmp_path: Path) -> None:
+    for prior in (PriorKnowledge.nothing(PROBLEM.support, 2), KNOWN, PriorKnowledge.around(PROBLEM, strength=3)):
+        again = reloaded(LRCSSP(PROBLEM.support, 2, loss_floor=0.1, prior=prior))
+        assert again.prior == prior
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (without("prior.floors"), r"prior\.floors is missing"),
+        (without("prior.rows"), r"prior\.rows is missing"),
+        (in_array("prior.row_known", False, slice(None)), r"prior\.rows has shape"),
+        (in_array("prior.losses", 2.0), r"prior\.losses holds 2\.0"),
+        (in_array("prior.losses", np.nan), r"prior\.losses holds nan"),
+        (in_array("prior.strength", -1.0), r"prior\.strength holds -1\.0"),
+        (in_array("prior.rows", 0.9, slice(None)), r"a row of prior\.rows holds"),
+    ],
+)
+def test_prior_knowledge_of_a_file_is_checked(damage: Any, message: str, tmp_path: Path) -> None:
+    header, arrays = parts(written(LRCSSP(PROBLEM.support, 2, loss_floor=0.1, prior=KNOWN)))
+    damage(header, arrays)
+    array_file.write_array_file(tmp_path / "damaged", header, arrays)
+    with pytest.raises(FileFormatError, match=message):
+        LRCSSP.load(tmp_path / "damaged")

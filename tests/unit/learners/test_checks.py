@@ -8,8 +8,8 @@ import pytest
 
 from goalbound import LRCSSP, GreedyRidge, KwikRmax, PosteriorSampling, PriorKnowledge, Support
 from goalbound.baselines import Method, TabularLearner
+from goalbound.confidence import paper, sharp
 from goalbound.errors import InputError
-from goalbound.estimation import paper, sharp
 
 TRAP = Support.from_pairs([{0: [1, 3]}, {0: [1, 2]}, {0: [1, 2], 1: [2]}], state_names=["well", "sick", "worse"])
 """from "sick" and "worse" nothing leads to the goal, which "well" may reach"""

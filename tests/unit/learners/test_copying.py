@@ -35,10 +35,9 @@ from goalbound.adapters.covariates import (
     Splines,
     Tensor,
 )
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import ContextBlind, Discretized
+from goalbound.confidence import sharp
 from goalbound.errors import InputError
-from goalbound.estimation import sharp
 from goalbound.learners.reference import RandomWalk
 from goalbound.simulation import Simulation
 from tests.support.driving import MODES, Clinic, draw_step, learner_of, small_problem, written

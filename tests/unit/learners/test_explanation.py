@@ -23,8 +23,8 @@ from goalbound import (
     play,
     widths,
 )
+from goalbound.confidence import paper
 from goalbound.errors import InputError
-from goalbound.estimation import paper
 from goalbound.learners.explanation import ActionExplanation, Evidence, Explanation, explain
 from goalbound.models import IntervalSet
 from goalbound.planning import evaluate, policy_bounds

@@ -14,7 +14,6 @@ from goalbound import (
     Discretized,
     GreedyRidge,
     Guarded,
-    InUnits,
     LossScale,
     MappedContexts,
     Monitored,
@@ -25,6 +24,7 @@ from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import LearnerError
 from tests.support.apprenticeship import BUSY, CALM, lr_cssp, taught
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
+from tests.support.units import in_units
 
 MIN = LossScale("min", cap=60)
 
@@ -55,8 +55,8 @@ WRAPPED = {
     "guarded by loss": lambda: with_log(Guarded(greedy(), RUNBOOK, after_loss=0.05)),
     "monitored": lambda: with_log(Monitored(greedy())),
     "monitored apprentice": lambda: Monitored(by_runbook()),
-    "in units": lambda: InUnits(by_runbook(), MIN),
-    "behind a map": lambda: CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(by_runbook()), MIN)),
+    "in units": lambda: in_units(by_runbook(), MIN),
+    "behind a map": lambda: CovariateLearner(Hats([0, 100], clamp=True), in_units(Monitored(by_runbook()), MIN)),
     "mapped": lambda: MappedContexts(by_runbook(), [[0.0, 1.0], [1.0, 0.0]]),
     "blind": lambda: with_log(ContextBlind(blind())),
     "discretized": lambda: with_log(Discretized(blind, 2, parts=2)),
@@ -69,7 +69,7 @@ def test_what_is_explained_is_what_is_proposed(name):
     context: Any = 25 if name == "behind a map" else [0.75, 0.25]
     before = learner.explain(context, "degraded")
     episode = learner.begin(context)
-    unit = 60.0 if learner.__class__ is InUnits or name == "behind a map" else 1.0
+    unit = 60.0 if name in ("in units", "behind a map") else 1.0
     for step in range(3):
         action = episode.act("degraded")
         found = episode.explain()

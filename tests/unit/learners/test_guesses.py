@@ -27,8 +27,8 @@ from goalbound import (
     play,
     widths,
 )
+from goalbound.confidence import ridge_estimate
 from goalbound.errors import FileFormatError, InputError
-from goalbound.estimation import ridge_estimate
 from goalbound.learners.settings import LearnerOptions
 from goalbound.problems import dense_random, treatment_ladder
 from tests.support.driving import reloaded
@@ -95,7 +95,7 @@ def test_estimates_are_those_of_a_ridge_around_the_guess(name: str, ridge: float
     learner, log = make(name, prior, options=LearnerOptions(regularization=ridge)), steps(200)
     learner.learn_log(log)
 
-    around = prior.model_prior(on=True) if name == "optimistic" else None
+    around = prior.model_prior() if name == "optimistic" else None
     found = ridge_estimate(learner.statistics, around=around)
 
     for pair in range(SUPPORT.pairs):

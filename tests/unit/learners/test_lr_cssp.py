@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.errors import InputError, PlanningStopped, ProjectionFailed
-from goalbound.estimation import (
+from goalbound.confidence import (
     Widths,
     confidence_set,
     likelihood,
@@ -21,6 +20,7 @@ from goalbound.estimation import (
     scaled,
     sharp,
 )
+from goalbound.errors import InputError, PlanningStopped, ProjectionFailed
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.plan import Plan
 from goalbound.learners.ridge import GreedyRidge

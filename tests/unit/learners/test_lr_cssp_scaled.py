@@ -11,9 +11,9 @@ import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelEnvironment, play
 from goalbound.adapters.covariates import uniform_numbers
-from goalbound.around.context_map import MappedContexts
+from goalbound.around.contexts import MappedContexts
+from goalbound.confidence import sharp
 from goalbound.errors import InputError, NotLinearWarning
-from goalbound.estimation import sharp
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import LinearCSSP, Support
 from goalbound.problems import dense_random, treatment_ladder

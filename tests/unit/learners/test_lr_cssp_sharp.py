@@ -19,7 +19,7 @@ from goalbound import (
     extended_value_iteration,
     play,
 )
-from goalbound.estimation import Widths, likelihood, paper, project, ridge_estimate, scaled, sharp
+from goalbound.confidence import Widths, likelihood, paper, project, ridge_estimate, scaled, sharp
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step, Support

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, SSP, GreedyRidge, InUnits, LossScale, MappedContexts, Monitored, Step, Support
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.guarded import Guarded
+from goalbound import LRCSSP, SSP, GreedyRidge, LossScale, MappedContexts, Monitored, Step, Support
+from goalbound.around.runbook import Apprentice, Guarded
+from goalbound.confidence import Widths, confidence_set, likelihood, paper, sharp
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.estimation import Widths, confidence_set, likelihood, paper, sharp
 from goalbound.learners.card import learner_card
 from goalbound.learners.caveats import SILENT_OVERRIDE
 from goalbound.learners.episode import LearnerEpisode
 from tests.support.driving import reloaded
 from tests.support.ridge import lr_cssp
+from tests.support.units import in_units
 
 SUPPORT = Support.full(1, 2)
 TRUTH_OF_TWO = SSP.dense([[0.5, 0.5]], [[[0.5, 0.5], [0.5, 0.5]]])
@@ -276,7 +276,7 @@ AROUND: dict[str, Callable[[LRCSSP], Any]] = {
     "apprentice": lambda inner: Apprentice(inner, [0]),
     "guarded": lambda inner: Guarded(inner, [0], after_steps=5),
     "monitored": Monitored,
-    "in units": lambda inner: InUnits(Monitored(inner), LossScale("min", cap=1)),
+    "in units": lambda inner: in_units(Monitored(inner), LossScale("min", cap=1)),
     "mapped": lambda inner: MappedContexts(inner, np.eye(1)),
 }
 

@@ -9,7 +9,7 @@ from goalbound import (
     GreedyRidge,
     ModelEnvironment,
 )
-from goalbound.around.wrapper import bytes_of
+from goalbound.around.around import bytes_of
 from goalbound.errors import LearnerError
 from goalbound.learners.layers import unwrap
 from tests.support.episode_kinds import KINDS, SUPPORT

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Dirichlet, ModelEnvironment, PriorKnowledge, Support, play
+from goalbound.confidence import likelihood, paper, sharp
 from goalbound.errors import FileFormatError, InputError
-from goalbound.estimation import likelihood, paper, sharp
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.errors import InputError
 from goalbound.learners.reference import RandomWalk
 from goalbound.models import LinearCSSP, Step, Support

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,16 +11,13 @@ import numpy as np
 import pytest
 
 from goalbound.errors import FileFormatError, InputError
-from goalbound.kernels import algorithm
-from goalbound.learners.core import RidgeLearner
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.exploration import kwik_threshold
+from goalbound.learners.explore.kwik import kwik_threshold
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, LocalOptimism, PosteriorSampling
 from goalbound.learners.settings import LearnerOptions
-from goalbound.models import BallSet, LinearCSSP, Step, Support
-from goalbound.planning import extended_value_iteration
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.testing import check_learner
@@ -120,59 +116,6 @@ def plain_draws(support: Support) -> PosteriorSampling:
         support, 1, loss_floor=0.1, spread=0.5, by_variance=False, optimism=0.0, patience=np.inf,
         rng=np.random.default_rng(0),
     )  # fmt: skip
-
-
-def test_a_learner_that_explores_by_chance_keeps_nothing_of_its_steps(traced: None) -> None:
-    # Compiled code that is handed a generator keeps 48 bytes of every call.
-    learner = EpsilonGreedy(BOTH, 2, loss_floor=0.1, explore=0.5, rng=np.random.default_rng(1))
-
-    episode = learner.begin([0.5, 0.5])
-
-    def act(count: int) -> None:
-        for _ in range(count):
-            episode.act(0)
-            episode.take_back()
-
-    with kernels(COMPILED):
-        act(50)
-        before, _ = tracemalloc.get_traced_memory()
-        act(3000)
-        assert tracemalloc.get_traced_memory()[0] - before < 60_000  # 144,000 where each keeps 48
-
-
-def test_an_optimistic_plan_is_the_best_one_in_balls_around_the_estimate() -> None:
-    problem = small_problem(2)
-    learner = PosteriorSampling(
-        problem.support, 2, loss_floor=0.1, optimism=1.0, rng=np.random.default_rng(1),
-        options=LearnerOptions(tolerance=1e-9),
-    )  # fmt: skip
-    play(problem, learner, Dirichlet.symmetric(2), episodes=30, seed=2)
-    context = np.array([0.3, 0.7])
-    episode = learner.begin(context)
-    episode.act(0)
-    plan = episode.plan
-    assert plan is not None
-    model, grams = learner.estimate, learner.estimate.gram
-    norms = np.sqrt(np.einsum("i,nij,j->n", context, np.linalg.inv(grams), context))
-    losses = model.losses @ context
-    means = np.clip(losses, 0.0, 1.0)
-    low = losses - 1.5 * norms * np.sqrt(means * (1.0 - means) + norms**2 + 0.04)
-    low = np.clip(low, 0.1, 1.0)
-    sets = BallSet(problem.support, low, np.maximum(low, 1.0), np.clip(model.rows @ context, 0.0, 1.0), 0.7 * norms**2)
-    best = extended_value_iteration(sets, tolerance=1e-9)
-    np.testing.assert_allclose(plan.losses, low, atol=1e-12)
-    np.testing.assert_allclose(plan.values, best.values, rtol=1e-6)
-    assert (plan.values[:-1] < learner.plan(context).values[:-1]).all()  # that of the estimate, for comparison
-
-
-def test_who_begins_with_a_guess_has_no_optimistic_plans_unless_asked() -> None:
-    problem = small_problem(2)
-    guess = PriorKnowledge.around(problem, strength=2.0)
-    made = [
-        PosteriorSampling(problem.support, 2, loss_floor=0.1, prior=prior, optimism=asked)
-        for prior, asked in ((None, None), (guess, None), (guess, 0.2), (None, 0.0))
-    ]
-    assert [one.settings.exploration.optimism for one in made] == [0.03, 0.0, 0.2, 0.0]
 
 
 def test_a_draw_where_the_goal_cannot_follow_sums_to_one() -> None:
@@ -313,7 +256,7 @@ def test_each_is_reported_what_its_name_says() -> None:
     made = [GreedyRidge(BOTH, 2, loss_floor=0.2), EpsilonGreedy(BOTH, 2, loss_floor=0.2, rng=rng),
             PosteriorSampling(BOTH, 2, loss_floor=0.2, rng=rng), KwikRmax(BOTH, 2, loss_floor=0.2)]  # fmt: skip
     given = [learner.settings for learner in made]
-    assert [one.exploration.name for one in given] == ["greedy", "greedy", "sampled", "rmax"]
+    assert [one.exploration.name for one in given] == ["greedy", "epsilon", "sampled", "rmax"]
     assert [one.replan_factor for one in given] == [2.0, 2.0, 2.0, 1.0]
     assert [one.exploration.draws for one in given] == [False, True, True, False]
     assert (given[1].exploration.explore, given[1].exploration.fade) == (1.0, 1.0 / 3.0)
@@ -356,14 +299,14 @@ def test_a_file_whose_settings_are_those_of_another_class_is_refused(tmp_path: P
     [
         (partial(GreedyRidge, loss_floor=1.5), r"loss_floor 1\.5 is not in \[0, 1\]"),
         (partial(GreedyRidge, loss_floor=0.0), r"loss_floor is 0 and episodes is not given.*LearnerOptions\(episodes="),
-        (partial(EpsilonGreedy, loss_floor=0.1, explore=1.5), r"explore 1\.5 and fade .* explore is in \[0, 1\]"),
-        (partial(EpsilonGreedy, loss_floor=0.1, fade=-1.0), r"fade -1\.0 do not fit; .* fade >= 0"),
-        (partial(LocalOptimism, loss_floor=0.1, bonus=-0.5), r"bonus -0\.5 is not a finite number from 0 on"),
-        (partial(LocalOptimism, loss_floor=0.1, bonus=np.inf), r"bonus inf is not a finite number from 0 on"),
-        (partial(PosteriorSampling, loss_floor=0.1, spread=-0.5), r"spread -0\.5 and threshold .* finite numbers"),
-        (partial(PosteriorSampling, loss_floor=0.1, ceiling=0.5), r"ceiling 0\.5 is below 1, .* use a larger one"),
+        (partial(EpsilonGreedy, loss_floor=0.1, explore=1.5), r"explore is 1\.5; it is the share .* in \[0, 1\]"),
+        (partial(EpsilonGreedy, loss_floor=0.1, fade=-1.0), r"fade is -1\.0; it is how fast .* from 0 on"),
+        (partial(LocalOptimism, loss_floor=0.1, bonus=-0.5), r"bonus is -0\.5; it is the factor .* from 0 on"),
+        (partial(LocalOptimism, loss_floor=0.1, bonus=np.inf), r"bonus is inf; it is the factor .* from 0 on"),
+        (partial(PosteriorSampling, loss_floor=0.1, spread=-0.5), r"spread is -0\.5; .* a finite number"),
+        (partial(PosteriorSampling, loss_floor=0.1, ceiling=0.5), r"ceiling is 0\.5; it is what .* from 1 on"),
         (partial(KwikRmax, loss_floor=0.1, accuracy=0.0), r"accuracy 0\.0 is not in \(0, 1\]"),
-        (partial(KwikRmax, loss_floor=0.1, threshold=-1.0), r"threshold -1\.0 are finite numbers from 0 on"),
+        (partial(KwikRmax, loss_floor=0.1, threshold=-1.0), r"threshold is -1\.0; it is .* a finite number from 0 on"),
         (lambda *_: LearnerOptions(regularization=0.0), "regularization"),
     ],
 )  # fmt: skip
@@ -383,33 +326,3 @@ def test_an_estimate_that_never_arrives_is_planned_in_all_the_same(
     for context, following in [*[([0.0, 1.0], 1)] * 20, *[([0.5, 0.5], 0)] * 6]:
         steps(learner.begin(context), (0, 0, 0.5, following))
     assert learner.begin([1.0, 0.0]).act(0) == 0
-
-
-def test_an_episode_of_known_pairs_that_go_round_comes_to_its_end() -> None:
-    # Action 0 stays, at 0.01; action 1 arrives, at 1. After 19 visits each both are known, and the ridge says that
-    # action 0 arrives with 1 / 20: 0.01 * 20 = 0.2 is less than 0.95. 100 visits later it says 1.2, but nobody asks.
-    learner = KwikRmax(Support.full(1, 2), 1, loss_floor=0.01, threshold=0.051)
-    for _ in range(30):
-        episode, played = learner.begin([1.0]), 0
-        while not episode.ended and played < 2000:
-            action = episode.act(0)
-            episode.observe(Step(0, action, [0.01, 1.0][action], action))
-            played += 1
-        assert played < 2000
-
-
-def test_posterior_sampling_draws_the_numbers_of_the_kernel() -> None:
-    drawn = []
-    for by_kernel in (False, True):
-        learner = PosteriorSampling(
-            Support.full(3, 2), 2, loss_floor=0.1, optimism=0.4, rng=np.random.Generator(np.random.Philox(5))
-        )
-        arrays = learner.begin([0.5, 0.5])._arrays
-        for _ in range(6):
-            if by_kernel:
-                algorithm.draw_noise.python(learner._constants, arrays, learner._rng)
-            else:
-                learner._draw(arrays)
-            drawn.append((int(arrays.progress["optimistic"]), arrays.noise.tolist(), arrays.revision.tolist()))
-    assert drawn[:6] == drawn[6:]
-    assert {one[0] for one in drawn} == {0, 1}

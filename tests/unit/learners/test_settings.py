@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from goalbound.confidence import paper, printed, scaled
 from goalbound.errors import InputError
-from goalbound.estimation import paper, printed, scaled
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import Settings
 from goalbound.models import Support

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
+from goalbound.confidence.pending import UNIT
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.kernels.pending import UNIT
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.ridge import EpsilonGreedy, GreedyRidge, KwikRmax, PosteriorSampling

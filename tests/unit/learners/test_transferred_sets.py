@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
-from goalbound.kernels.likelihood_state import BY_NUMBER
+from goalbound.confidence.likelihood.state import BY_NUMBER
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
@@ -108,15 +108,15 @@ def test_likelihoods_go_on_for_own_steps_where_they_are_merged_and_begin_anew_wh
     one, other = (LRCSSP(Support.full(3, 2), 2, loss_floor=0.1, widths=LIKELIHOOD) for _ in range(2))
     one.learn_log(LOG)
     other.learn_log(LOG)
-    kept = [getattr(one._state.likelihood, name).copy() for name in (*BY_NUMBER, "visits", "bounded")]
+    kept = [getattr(one._state.sets, name).copy() for name in (*BY_NUMBER, "visits", "bounded")]
     one.merge(other)
     for name, before in zip((*BY_NUMBER, "visits", "bounded"), kept, strict=True):
-        np.testing.assert_array_equal(getattr(one._state.likelihood, name), before, err_msg=name)
+        np.testing.assert_array_equal(getattr(one._state.sets, name), before, err_msg=name)
     for found in (one.with_settings(), one.extended(Support.full(4, 2))):
         assert found.statistics.visits.sum() == 160
-        assert found._state.likelihood.visits.sum() == 0
+        assert found._state.sets.visits.sum() == 0
         found.learn_log(LOG)
-        assert found._state.likelihood.visits.sum() == 80
+        assert found._state.sets.visits.sum() == 80
 
 
 def test_forecasts_after_a_move_regress_all_that_was_seen() -> None:
@@ -320,7 +320,7 @@ def test_an_alarm_of_the_other_is_known_after_it_was_merged_whatever_was_declare
 def test_the_test_goes_on_for_own_steps_where_they_are_merged_and_begins_anew_where_they_move() -> None:
     seen = [([0.5, 0.5], Step(0, 2, 0.5, 1)), ([0.5, 0.5], Step(2, 0, 0.5, 0))] * 5
     source = learned(seen, widths=SHARP)
-    kept = source._state.linearity.steps.copy()
+    kept = source._state.watch.steps.copy()
     source.merge(learned(seen, widths=SHARP))
-    np.testing.assert_array_equal(source._state.linearity.steps, kept)
-    assert source.with_settings()._state.linearity.steps.sum() == 0
+    np.testing.assert_array_equal(source._state.watch.steps, kept)
+    assert source.with_settings()._state.watch.steps.sum() == 0

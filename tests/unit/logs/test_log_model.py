@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, PriorKnowledge, widths
-from goalbound.estimation import Statistics, project, ridge_estimate
+from goalbound.confidence import Statistics, project, ridge_estimate
 from goalbound.logs.log_model import fit, log_model, policy_values
 from goalbound.planning import evaluate
 from tests.reference import exact

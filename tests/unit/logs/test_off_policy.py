@@ -11,9 +11,8 @@ import pytest
 
 from goalbound import LRCSSP, GreedyRidge, LearnerOptions, LossScale, Support, widths
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.around.apprentice import Apprentice
-from goalbound.around.context_map import MappedContexts
-from goalbound.around.loss_units import InUnits
+from goalbound.around.contexts import MappedContexts
+from goalbound.around.runbook import Apprentice
 from goalbound.baselines import eb_ssp
 from goalbound.errors import ArgumentError, GoalboundError, ModelError
 from goalbound.logs import Log, LogColumns, evaluate_policy, read_log
@@ -21,6 +20,7 @@ from goalbound.problems import incident_recovery
 from tests.support.behaviour_logs import behaviour_rows, read_behaviour, true_mean, two_states
 from tests.support.off_policy_coverage import coverage, coverage_table, evaluations, incidents, policies
 from tests.support.off_policy_coverage import taught as teach_incidents
+from tests.support.units import in_units
 
 PROBLEM = two_states()
 CONTEXTS = np.array([[1.0, 0.0], [0.7, 0.3], [0.4, 0.6], [0.0, 1.0]])
@@ -328,9 +328,9 @@ def test_a_learner_behind_the_map_and_the_unit_of_the_log_counts_as_the_one_insi
     alone = evaluate_policy(log, [0, 1], learner=inside, replicates=0, rng=rng())
     assert alone.bounds.proven
     for around in (
-        CovariateLearner(RAMP, InUnits(inside, MINUTES)),
-        InUnits(CovariateLearner(Hats([0.0, 1.0]), inside), MINUTES),
-        CovariateLearner(RAMP, InUnits(Apprentice(inside, [0, 1]), MINUTES)),
+        CovariateLearner(RAMP, in_units(inside, MINUTES)),
+        in_units(CovariateLearner(Hats([0.0, 1.0]), inside), MINUTES),
+        CovariateLearner(RAMP, in_units(Apprentice(inside, [0, 1]), MINUTES)),
     ):
         assert evaluate_policy(log, [0, 1], learner=around, replicates=0, rng=rng()) == alone
 
@@ -339,7 +339,7 @@ def test_a_learner_behind_another_map_or_unit_is_refused():
     log = in_minutes()
     inside = taught(log)
     for around, message in (
-        (InUnits(inside, LossScale("h", cap=1)), r"learner has losses in .*'h'.* read with .*'min'.*loss_scale="),
+        (in_units(inside, LossScale("h", cap=1)), r"read with another scale: .*'min'.* learner has .*'h'.* loss_scale"),
         (CovariateLearner(Hats([0.0, 2.0]), inside), "another map of covariates .* covariate_map=learner.map"),
         (MappedContexts(inside, np.eye(2)), "a MappedContexts, whose contexts are not those of the log; .*inner"),
     ):
@@ -347,6 +347,6 @@ def test_a_learner_behind_another_map_or_unit_is_refused():
             evaluate_policy(log, [0, 1], learner=around, replicates=0, rng=rng())
     by_columns = some_log()
     with pytest.raises(ArgumentError, match="read with no unit"):
-        evaluate_policy(by_columns, [0, 1], learner=InUnits(taught(by_columns), MINUTES), replicates=0, rng=rng())
+        evaluate_policy(by_columns, [0, 1], learner=in_units(taught(by_columns), MINUTES), replicates=0, rng=rng())
     with pytest.raises(ArgumentError, match="another map"):
         evaluate_policy(by_columns, [0, 1], learner=CovariateLearner(RAMP, taught(by_columns)), replicates=0, rng=rng())

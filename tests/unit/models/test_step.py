@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.errors import InputError
-from goalbound.kernels import environment as kernels
+from goalbound.models import simulated as kernels
 from goalbound.models.step import LossLaw, bernoulli, bounded, deterministic
 from tests.support.strategies import examples
 from tests.support.uniform_numbers import LARGEST

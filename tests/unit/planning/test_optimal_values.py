@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError, NoProperPolicy
-from goalbound.kernels.elimination import evaluate_policy
-from goalbound.kernels.layout import Rows
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.arrays import Rows
 from goalbound.planning import Solution, Status, is_proper, solve
+from goalbound.planning.kernels.elimination import evaluate_policy
 from goalbound.planning.optimal_values import optimal_values
 from goalbound.problems import CATALOG, random_cssp, windy_grid
 from tests.reference import batch as naive

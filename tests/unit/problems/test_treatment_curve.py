@@ -9,9 +9,9 @@ import pytest
 
 from goalbound import LRCSSP, play, solve
 from goalbound.adapters.covariates import CovariateContexts, Hats
-from goalbound.around.context_map import MappedContexts
+from goalbound.around.contexts import MappedContexts
+from goalbound.confidence import paper, scaled
 from goalbound.errors import InputError
-from goalbound.estimation import paper, scaled
 from goalbound.planning import Status, is_proper
 from goalbound.problems.treatment import biomarker, helping_chances, treatment_curve
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.around.context_map import MappedContexts
+from goalbound.around.contexts import MappedContexts
 from goalbound.errors import InputError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Support

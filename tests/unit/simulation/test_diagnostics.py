@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Adversary, Clairvoyant, Dirichlet, LinearCSSP, ModelEnvironment, OneHot, Step, Support
+from goalbound.confidence import paper, printed, scaled
 from goalbound.errors import InputError, LearnerError
-from goalbound.estimation import paper, printed, scaled
 from goalbound.planning import context_bounds
 from goalbound.problems import treatment_ladder
 from goalbound.simulation import bernoulli

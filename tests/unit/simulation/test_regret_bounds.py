@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Support
+from goalbound.confidence import paper, scaled
 from goalbound.errors import InputError
-from goalbound.estimation import paper, scaled
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step
 from goalbound.simulation.regret_bounds import (

@@ -5,7 +5,8 @@ import pytest
 
 from goalbound import LRCSSP, ContextBlind, PriorKnowledge, Support, warm_up, widths
 from goalbound.errors import ArgumentError
-from goalbound.kernels import algorithm, episode_loop, steps
+from goalbound.learners import episode_loop, steps
+from goalbound.learners import loop as algorithm
 from goalbound.learners.ridge import PosteriorSampling
 
 SUPPORT = Support.full(2, 2)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Clairvoyant, LinearCSSP
-from goalbound.around.context_map import ContextBlind
+from goalbound.around.contexts import ContextBlind
 from goalbound.errors import InputError
-from goalbound.kernels.environment import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.learners.card import LearnerCard
+from goalbound.models.simulated import VALUE_TOLERANCE, suboptimality_gap
 from goalbound.simulation import ModelEnvironment
 from goalbound.testing import ContractError, check_learner, small_problem
 

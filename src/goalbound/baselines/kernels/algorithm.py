@@ -17,7 +17,7 @@ from goalbound.baselines.kernels.state import (
 )
 from goalbound.baselines.kernels.ulcvi import plan_stages, stage_backups
 from goalbound.jit.compile import lean
-from goalbound.kernels.value_iteration import inner_minimum, largest_value
+from goalbound.planning.kernels.value_iteration import inner_minimum, largest_value
 
 
 @lean

@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 
 from goalbound.jit.compile import lean
-from goalbound.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond, largest_value
+from goalbound.planning.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond, largest_value
 
 FINEST = 1e-9
 """The precision is not finer than this share of B."""

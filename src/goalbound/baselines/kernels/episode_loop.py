@@ -6,8 +6,8 @@ The same moves as the plain loop makes, in the same order, with the same numbers
 from goalbound.baselines.kernels.algorithm import begin, chosen_pair, needs_draws, observe, plan_episode, plan_is_valid
 from goalbound.baselines.kernels.psrl import draw_model
 from goalbound.jit.compile import lean
-from goalbound.kernels.environment import env_step, first_state, write_results
-from goalbound.kernels.episode_loop import successor_index
+from goalbound.learners.episode_loop import successor_index
+from goalbound.models.simulated import env_step, first_state, write_results
 
 
 @lean

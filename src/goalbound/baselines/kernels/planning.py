@@ -9,7 +9,7 @@ import numpy as np
 
 from goalbound.baselines.kernels.confidence import update_pair
 from goalbound.jit.compile import lean
-from goalbound.kernels.value_iteration import (
+from goalbound.planning.kernels.value_iteration import (
     ROUNDING,
     improve_state,
     largest_value,

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.jit.records import new_record, record_type
+from goalbound.jit.records import mapped, new_record, record_type
 from goalbound.jit.struct import Struct
-from goalbound.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
-from goalbound.kernels.value_iteration import (
+from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
+from goalbound.planning.kernels.value_iteration import (
     L1_BALL,
     L2_BALL,
     UncertaintySet,
@@ -123,6 +123,8 @@ class Bonus(Struct):
 class MethodWorkspace(Struct):
     """Where single methods work. What a method does not use has no entries."""
 
+    _unsaved = ("row", "values", "upper", "workspace")
+
     row: NDArray[np.float64]
     """[M] optimistic rows by seen index (UC-SSP), or weights by triple (PSRL-SSP)"""
     values: NDArray[np.float64]
@@ -219,17 +221,10 @@ def _new_method_workspace(constants: Constants) -> MethodWorkspace:
 
 def copied(learner: LearnerState) -> LearnerState:
     """The same state in other arrays, to try something in. What is shared in it stays shared. O(M + H S)."""
-    copies: dict[int, object] = {}
 
     def copy(part: Any) -> Any:
-        if isinstance(part, Struct):
-            return part._make(map(copy, part))
-        if isinstance(part, np.void):
-            return part.copy()
-        if not isinstance(part, np.ndarray) or not part.flags.writeable:
-            return part
-        if id(part) not in copies:
-            copies[id(part)] = part.copy()
-        return copies[id(part)]
+        is_array = isinstance(part, np.ndarray) and part.flags.writeable
+        return part.copy() if is_array or isinstance(part, np.void) else part
 
-    return copy(learner)
+    found: LearnerState = mapped(learner, copy)
+    return found

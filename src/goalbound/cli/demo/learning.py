@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.around.context_map import ContextBlind
-from goalbound.estimation import likelihood
+from goalbound.around.contexts import ContextBlind
+from goalbound.confidence import likelihood
 from goalbound.learners.card import learner_card
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import LocalOptimism

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,8 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.explorer.numbers import about, at_least, at_most
 from goalbound.models import LinearCSSP
-from goalbound.models.simplex import lattice_steps, simplex_landmarks, simplex_lattice
 from goalbound.planning import Bound, context_bounds, solve
+from goalbound.planning.context_bounds.context_point import simplex_landmarks
 
 MOST_STATES = 200
 """The page solves problems of up to this many states itself: some ten milliseconds a context."""
@@ -81,3 +83,31 @@ def _interval(bound: Bound) -> dict[str, Any]:
     (low,), (high,) = at_least([bound.lower]), at_most([bound.upper])
     return {"lower": low, "upper": high, "status": bound.status.value,
             "context": bound.context.tolist(), "state": int(bound.state)}  # fmt: skip
+
+
+def simplex_lattice(size: int, *, most: int, finest: int = 40) -> NDArray[np.float64]:
+    """[K, d] the points whose weights are multiples of 1 / n, for the largest n (up to ``finest``) with at most
+    ``most`` of them; at least the corners. The last component comes first, as in the contexts of records.
+
+    >>> simplex_lattice(3, most=6)
+    array([[0. , 0. , 1. ],
+           [0. , 0.5, 0.5],
+           [0. , 1. , 0. ],
+           [0.5, 0. , 0.5],
+           [0.5, 0.5, 0. ],
+           [1. , 0. , 0. ]])
+    """
+    steps = lattice_steps(size, most=most, finest=finest)
+    found = list(combinations(range(steps + size - 1), size - 1))  # stars and bars
+    bars = np.array(found, dtype=np.int64).reshape(len(found), size - 1)
+    ends = np.full((len(bars), 1), steps + size - 1)
+    return (np.diff(bars, axis=1, prepend=-1, append=ends) - 1) / steps
+
+
+def lattice_steps(size: int, *, most: int, finest: int = 40) -> int:
+    """The n of :func:`simplex_lattice`.
+
+    >>> lattice_steps(2, most=100), lattice_steps(3, most=66), lattice_steps(5, most=100)
+    (40, 10, 4)
+    """
+    return max((n for n in range(1, finest + 1) if comb(n + size - 1, size - 1) <= most), default=1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.learner_views import LearnerCourse, LearnerView, describe, has_plan, learner_view
+from goalbound.experiments.explorer.optimum import simplex_lattice
 from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.records import RunRecord
 from goalbound.experiments.registry import instantiate
@@ -22,7 +23,6 @@ from goalbound.experiments.run import build
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.card import LearnerCard
 from goalbound.models import LinearCSSP
-from goalbound.models.simplex import simplex_lattice
 from goalbound.models.step import deterministic
 
 SAME_REGRET = 1e-9

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from goalbound.adapters.covariates import CovariateLearner
-from goalbound.around.loss_units import InUnits
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.learner_views import LearnerCourse, describe, has_plan, learner_view
+from goalbound.experiments.explorer.optimum import simplex_lattice
 from goalbound.models import LinearCSSP
-from goalbound.models.simplex import simplex_lattice
 
 
 def learner_model(learner: Any) -> LinearCSSP:
@@ -47,13 +47,14 @@ def learner_course(learner: Any, problem: LinearCSSP, *, label: str, most: int) 
 
 
 def peeled(learner: Any) -> tuple[tuple[str, ...] | None, float, Any]:
-    """The names of the components, what a loss of 1 is, and the learner below its map of covariates and its unit."""
+    """The names of the components, what a loss of 1 is, and the learner below its map of covariates, in [0, 1]."""
     names: tuple[str, ...] | None = None
-    cap = 1.0
-    while isinstance(learner, CovariateLearner | InUnits):
-        if isinstance(learner, InUnits):
-            cap = learner.loss_scale.cap
-        else:
-            names = tuple(learner.map.names)
+    while isinstance(learner, CovariateLearner):
+        names = tuple(learner.map.names)
         learner = learner.inner
-    return names, cap, learner
+    scale = getattr(learner, "loss_scale", None)
+    if scale is None:
+        return names, 1.0, learner
+    plain = copy.deepcopy(learner)
+    plain.loss_scale = None
+    return names, scale.cap, plain

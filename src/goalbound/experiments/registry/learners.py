@@ -15,17 +15,16 @@ import numpy as np
 
 from goalbound import baselines as tabular
 from goalbound.adapters.covariates import CovariateMap, Hats, Splines
-from goalbound.around.context_map import ContextBlind, MappedContexts
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import ContextBlind, Discretized, MappedContexts
+from goalbound.confidence import Widths, scaled
+from goalbound.confidence.widths import RULES
 from goalbound.errors import ArgumentError
-from goalbound.estimation import Widths, scaled
-from goalbound.estimation.widths import RULES
 from goalbound.experiments.registry.catalog import Catalog, Entry, hint
 from goalbound.experiments.registry.warm_start import ANY_LOG, GUESS_STRENGTH, LogLaw, guessed, warm_started
 from goalbound.learners import ridge
 from goalbound.learners.card import LearnerCard, learner_card
-from goalbound.learners.constants import added_loss
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.program import added_loss
 from goalbound.learners.protocol import Learner
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.experiments.registry.catalog import hint
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.step import LossLaw

@@ -1,4 +1,4 @@
-"""Arrays and a JSON header in one file: an uncompressed zip, exact to the bit; nothing in it is ever executed.
+"""Arrays and a JSON header in one file: a zip, exact to the bit; nothing in it is ever executed.
 
 ``numpy.load`` opens such files too. Members: ``header.json``, an object that says at least format, version and kind,
 and one ``<name>.npy`` per array. No pickle, no objects, and the headers of the arrays are matched, not evaluated.
@@ -15,16 +15,19 @@ and one ``<name>.npy`` per array. No pickle, no objects, and the headers of the 
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import math
+import os
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Collection, Mapping
-from functools import partial
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,25 +35,35 @@ from numpy.typing import NDArray
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.io import (
     LIMIT,
+    UNPACKED_WEIGHT,
     as_format_errors,
     atomic_write,
+    check_unpacked,
     open_regular,
     read_bytes,
     strict_json,
     warn_if_large,
     writable_target,
 )
-from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.files.saved_files import SavedFiles, locked
 
 FORMAT = "goalbound"
 """The format in the header of every array file."""
+ANY = "any"
+"""In the place of the type of an array: any that a file may have."""
+ID = "id"
+"""The key of a header that tells one save of a learner from another."""
 
 _PATTERN_SIGNS = frozenset("[({*+?|\\^$")
 """What a pattern has and a name has not; a point is in both."""
 _HEADER, _SUFFIX = "header.json", ".npy"
-_MOST_HEADER_BYTES = 2**24
+_MOST_HEADER_BYTES = 2**26
 _DTYPES = ("<f8", "<i8", "<i4", "|b1", "|u1")
 _DIMENSIONS = 3
+_LEVEL = 1  # of deflated arrays: the fastest
+_DEFLATED_FROM = 2**16  # bytes
+_SAMPLES, _SAMPLE_BYTES = 16, 4096
+_WORTH_IT = 0.7
 _MOST_MEMBERS = 2**16 - 2  # more would not be counted in the last bytes of the file, where they are checked first
 MOST_ARRAYS = _MOST_MEMBERS - 1
 """How many arrays a file may hold; the header is a member too."""
@@ -69,7 +82,7 @@ def write_array_file(
     arrays: Mapping[str, NDArray[Any]],
     *,
     any_size: bool = False,
-    unpacked: int = 0,
+    deflate: Collection[str] = (),
     files: SavedFiles | None = None,
     overwrite: bool = False,
 ) -> None:
@@ -78,9 +91,10 @@ def write_array_file(
     The file appears complete or not at all, and the same content in the same order gives the same bytes. Arrays are
     float64, int64, int32, bool or uint8, of at most three dimensions; ``header`` is what JSON can say (no NaN) and has
     the keys ``format`` ("goalbound"), ``version`` and ``kind``. A file that is read only if ``limit`` is raised is
-    written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``; ``unpacked`` bytes that a
-    reader makes of it besides count as :func:`~goalbound.models.files.io.check_unpacked` does. With ``files`` (the
-    record of the object being saved) an existing file is replaced only if it is in it, or with ``overwrite``.
+    written with a :class:`LargeFileWarning`, unless its readers take files of ``any_size``. The arrays named by
+    ``deflate`` are deflated where that pays, unless the file would need a larger ``limit`` for it. With ``files`` (the
+    record of the object being saved) the file gets an id, which follows from its content, and an existing file is
+    replaced only if its id is in the record, or with ``overwrite``.
     """
     if header.get("format") != FORMAT or type(header.get("version")) is not int or type(header.get("kind")) is not str:
         raise ArgumentError(f'the header of an array file needs "format": "{FORMAT}", a whole "version" and a "kind"')
@@ -88,19 +102,72 @@ def write_array_file(
         raise ArgumentError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
-    replace = None if files is None else partial(files.replace, overwrite=overwrite)
-    writable_target(path)
+    id = None if files is None else _content_id(head, members)
+    if id is not None:
+        head = json.dumps({**header, ID: id}, allow_nan=False).encode()
+
+    def replace(draft: Path, target: Path) -> None:
+        if files is None or id is None:
+            os.replace(draft, target)
+            return
+        with locked(target):
+            if not overwrite:
+                _check_own(target, files)
+            files.record(target, id)
+            os.replace(draft, target)
+
+    target = writable_target(path)
     if files is not None and not overwrite:
-        files.check(path)  # checked again when replacing; here, so that a conflict is found before writing
+        _check_own(target, files, shown=path)  # checked again when replacing; here, so that nothing is written in vain
     with atomic_write(path, replace=replace) as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(_member(_HEADER), head)
-            for name, array in members.items():
-                with archive.open(_member(f"{name}{_SUFFIX}"), "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+        unpacked = _write_zip(file, head, members, deflate)
         size = file.seek(0, io.SEEK_END)
     if not any_size:
         warn_if_large(path, size, unpacked=unpacked)
+
+
+def _content_id(head: bytes, members: Mapping[str, NDArray[Any]]) -> str:
+    found = hashlib.blake2b(head, digest_size=16)
+    for name, array in members.items():
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def _check_own(target: Path, files: SavedFiles, shown: str | PathLike[str] | None = None) -> None:
+    """An error unless the file may be replaced by what ``files`` is the record of."""
+    if target.exists():
+        id = peek_header(target).get(ID)
+        files.check(target if shown is None else shown, id if isinstance(id, str) else None)
+
+
+def _write_zip(file: BinaryIO, head: bytes, members: Mapping[str, NDArray[Any]], deflate: Collection[str]) -> int:
+    """Write the members; how many bytes more they have in memory than in the file."""
+    stored = sum(array.nbytes for array in members.values())
+    most = stored + (UNPACKED_WEIGHT - 1) * sum(members[name].nbytes for name in deflate)
+    needs_limit = stored <= LIMIT < most  # only where it is deflated
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_member(_HEADER), head)
+        for name, array in members.items():
+            about = _member(f"{name}{_SUFFIX}")
+            if name in deflate and not needs_limit and _deflates(array):
+                data = io.BytesIO()
+                np.lib.format.write_array(data, array, version=(1, 0), allow_pickle=False)
+                archive.writestr(about, data.getbuffer(), zipfile.ZIP_DEFLATED, _LEVEL)
+                continue
+            with archive.open(about, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
+        return sum(about.file_size - about.compress_size for about in archive.infolist())
+
+
+def _deflates(array: NDArray[Any]) -> bool:
+    """Whether samples of a large array become much smaller."""
+    data = array.reshape(-1).view(np.uint8)
+    if len(data) < _DEFLATED_FROM:
+        return False
+    starts = np.linspace(0, len(data) - _SAMPLE_BYTES, _SAMPLES).astype(np.int64)
+    sample = b"".join(data[start : start + _SAMPLE_BYTES].tobytes() for start in starts)
+    return len(zlib.compress(sample, _LEVEL)) < _WORTH_IT * len(sample)
 
 
 def peek_header(path: str | PathLike[str]) -> dict[str, Any]:
@@ -128,6 +195,8 @@ def read_array_file(
     what: str = "file",
     limit: int = LIMIT,
     files: SavedFiles | None = None,
+    deflated: bool = False,
+    older: str = "",
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_array_file` wrote; anything else is a :class:`FileFormatError` that says what is wrong.
 
@@ -140,27 +209,35 @@ def read_array_file(
         kind: the kind that the header must give, or several.
         versions: the versions that can be read.
         arrays: the type (``<f8 <i8 <i4 |b1 |u1``) of each array that may be there, by its name or by a regular
-            expression that the whole name must match: ``{"gram": "<f8", r"episode_[0-9]+\\.values": "<f8"}``.
+            expression that the whole name must match: ``{"gram": "<f8", r"cell_[0-9]+": "|u1"}``. ANY is any of them.
         what: what to call the file in messages.
-        limit: the most bytes that the file may have.
+        limit: the most bytes that the file may have, with what is made of it
+            (:func:`~goalbound.models.files.io.check_unpacked`).
         files: records what was read, for a later :func:`write_array_file`.
+        deflated: whether arrays may be deflated.
+        older: what to do with a file of another version, in the words of its error.
 
     Returns:
-        The header, and the arrays by name in the order of the file. They are read-only, over the bytes of the file.
+        The header without its id, and the arrays by name in the order of the file. They are read-only.
     """
     with as_format_errors(path, "npz"):
         kinds = (kind,) if isinstance(kind, str) else kind
-        data = read_bytes(path, limit, files=files, unpack=False)
+        data = read_bytes(path, limit, unpack=False)
         _check_count(data, arrays, what)
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            infos = _checked_infos(archive, len(data))
-            found = _header(archive.read(_HEADER), kinds, versions) if _HEADER in infos else None
+            infos = _checked_infos(archive, len(data), deflated=deflated)
+            check_unpacked(len(data), sum(max(0, one.file_size - one.compress_size) for one in infos.values()), limit)
+            found = _header(archive.read(_HEADER), kinds, versions, older) if _HEADER in infos else None
             patterns = {pattern: dtype for pattern, dtype in arrays.items() if _PATTERN_SIGNS & set(pattern)}
             dtypes = {name: _dtype(name, arrays, patterns, what) for name in infos if name != _HEADER}
             if found is None:
                 raise FileFormatError(f"{_HEADER} is missing; this npz is not one of goalbound")
+            id = found.pop(ID, None)
+            if files is not None and isinstance(id, str):
+                files.record(path, id)
             return found, {
-                name.removesuffix(_SUFFIX): _array(name, archive.read(name), dtype) for name, dtype in dtypes.items()
+                name.removesuffix(_SUFFIX): _array(name, _content(archive, infos[name]), dtype)
+                for name, dtype in dtypes.items()
             }
 
 
@@ -207,24 +284,37 @@ def _check_count(data: bytes, arrays: Mapping[str, str], what: str) -> None:
         raise FileFormatError(f"the file has {count} members; a {what} has at most {most}")
 
 
-def _checked_infos(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name. All are stored uncompressed, so together they cannot be larger than the file."""
+def _checked_infos(archive: zipfile.ZipFile, size: int, *, deflated: bool) -> dict[str, zipfile.ZipInfo]:
+    """The members by name. What is in the file of them cannot be larger than the file together."""
     found: dict[str, zipfile.ZipInfo] = {}
     total = 0
     for info in archive.infolist():
         name = info.filename
         if name in found:
             raise FileFormatError(f"{name!r} appears twice in the file")
-        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or info.file_size != info.compress_size:
-            raise FileFormatError(f"{name} is compressed or encrypted; goalbound stores arrays as they are")
-        total += info.file_size
+        stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
+        may_be_deflated = deflated and name != _HEADER and info.compress_type == zipfile.ZIP_DEFLATED
+        if info.flag_bits & 1 or not (stored or may_be_deflated):
+            raise FileFormatError(f"{name} is compressed or encrypted; goalbound stores it as it is")
+        total += info.compress_size
         if total > size:
-            raise FileFormatError(f"{name} claims {info.file_size} bytes in a file of {size}, where others stand too")
+            raise FileFormatError(
+                f"{name} claims {info.compress_size} bytes in a file of {size}, where others stand too"
+            )
         found[name] = info
     return found
 
 
-def _header(data: bytes, kinds: tuple[str, ...], versions: Collection[int]) -> dict[str, Any]:
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """What a member holds; never more is unpacked than it claims."""
+    with archive.open(info) as member:
+        data = member.read(info.file_size)
+    if len(data) != info.file_size:
+        raise FileFormatError(f"{info.filename} has {len(data)} bytes, and claims {info.file_size}")
+    return data
+
+
+def _header(data: bytes, kinds: tuple[str, ...], versions: Collection[int], older: str) -> dict[str, Any]:
     header = strict_json(data, _HEADER)
     found, version, kind = header.get("format"), header.get("version"), header.get("kind")
     if found != FORMAT:
@@ -233,7 +323,8 @@ def _header(data: bytes, kinds: tuple[str, ...], versions: Collection[int]) -> d
         raise FileFormatError(f"the kind is {kind!r}, and {' or '.join(map(repr, kinds))} is needed")
     if type(version) is not int or version not in versions:
         known = " or ".join(map(str, sorted(versions)))
-        raise FileFormatError(f"version {version!r}; this goalbound reads version {known}")
+        remedy = f"; {older}" if older else ""
+        raise FileFormatError(f"version {version!r}; this goalbound reads version {known}{remedy}")
     return header
 
 
@@ -255,6 +346,8 @@ def _array(name: str, data: bytes, wanted: str) -> NDArray[Any]:
     if found is None:
         raise FileFormatError(f"{name} is not an array of npy version 1.0 with at most three dimensions")
     dtype, order = found[1].decode("latin-1"), found[2]
+    if wanted == ANY and dtype in _DTYPES:
+        wanted = dtype
     if dtype != wanted or order != b"False":
         raise FileFormatError(f"{name} holds {dtype!r}, fortran_order {order.decode()}; it needs {wanted!r} by row")
     shape = tuple(int(size) for size in found[3].split(b",") if size)

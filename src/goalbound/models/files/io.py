@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LargeFileWarning
-from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_int
 
 LIMIT = 4 * 2**30
@@ -32,7 +31,7 @@ UNPACKED_WEIGHT = 8
 file must not fill memory. By default 512 MiB may be unpacked, and ``limit=`` raises it."""
 
 EXPANSION = 16
-"""Arrays that are in a file by parts may take so many times its bytes in memory, and count as what they take."""
+"""Deflated arrays of a file may take so many times its bytes in memory, and count as what they take."""
 
 GZIP, XZ = b"\x1f\x8b\x08", b"\xfd7zXZ\x00"
 
@@ -108,14 +107,12 @@ def read_bytes(
     remedy: str = "raise it with limit={size}",
     unpack: bool = True,
     expansion: int = _MOST_EXPANSION,
-    files: SavedFiles | None = None,
 ) -> bytes:
     """The bytes of a regular file of at most ``limit`` bytes.
 
     With ``unpack`` gzip and xz are decompressed, to at most ``limit / UNPACKED_WEIGHT`` bytes and ``expansion`` times
     the file (64 MiB are always fine); else they are refused.
     ``remedy`` ends the error for larger files: callers have a ``limit=``, or pass another remedy.
-    ``files`` records the content of the file, as it is on disk.
     """
     if check_int(limit, "limit") < 0:
         raise ArgumentError(f"limit is {limit}; it is the most bytes that a file may have")
@@ -124,8 +121,6 @@ def read_bytes(
         if size > limit:
             raise FileFormatError(f"{size} bytes, and the limit is {limit}; {remedy.format(size=size)}")
         data = file.read(size)
-    if files is not None:
-        files.record(path, data)
     if not unpack and data.startswith((GZIP, XZ)):
         raise FileFormatError("this is a compressed file; unpack it first (gunzip, unxz)")
     return _decompress(data, limit, expansion, remedy)

@@ -1,8 +1,8 @@
 """The files a learner has read and written, so that no save loses what another process has learned meanwhile.
 
-A file may be replaced if it holds a state that the learner comes from: then all that was in it is in the learner too.
-That is decided by the SHA-256 of the file as it was read or written, under a lock between processes and threads, which
-the system releases when a process ends, however it ends.
+The header of a file has an id. A file may be replaced if its id is one that the learner has read or written there: then
+all that was in it is in the learner too. The check and the replacement are one step for others, under a lock between
+processes and threads, which the system releases when a process ends, however it ends.
 
 The lock is on a file beside the one that is meant, ``.<name>.lock``, because that one is replaced as a whole. What a
 killed process leaves is an empty file that nobody holds: the next one takes it, and removes it when it is done.
@@ -12,9 +12,7 @@ Why not the library ``filelock``: docs/decisions/0014-libraries.md.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import stat
 import sys
 import time
 import warnings
@@ -34,50 +32,30 @@ _LOCK_OFFSET = 2**20  # where Windows locks a byte: locked bytes cannot be read,
 
 
 class SavedFiles:
-    """The files that a learner was read from or written to, with the digests of their contents."""
+    """The files that a learner was read from or written to, with their ids."""
 
     def __init__(self) -> None:
-        self._digests: dict[str, tuple[str, ...]] = {}
+        self._ids: dict[str, tuple[str, ...]] = {}
 
-    def record(self, path: str | PathLike[str], data: bytes) -> None:
-        """The learner was made from the bytes of this file."""
-        self._digests[os.path.realpath(path)] = (hashlib.sha256(data).hexdigest(),)
+    def record(self, path: str | PathLike[str], id: str) -> None:
+        """The learner was read from this file, or is about to be written to it.
 
-    def check(self, path: str | PathLike[str]) -> None:
-        """An error if there is a file that holds something else than what the learner comes from."""
-        target = os.path.realpath(path)
-        try:
-            status = os.stat(target)
-        except FileNotFoundError:
+        The id of before is kept too, as a write may be broken off. Files that are gone have nothing to lose.
+        """
+        name = os.path.realpath(path)
+        kept = {other: ids for other, ids in self._ids.items() if os.path.exists(other)}
+        self._ids = {**kept, name: (*kept.get(name, ())[-1:], id)}
+
+    def check(self, path: str | PathLike[str], id: str | None) -> None:
+        """An error unless the learner comes from what is in a file, whose id this is."""
+        if any(id in ids for ids in self._ids.values()):
             return
-        if not stat.S_ISREG(status.st_mode):  # since the beginning of the save
-            raise FileConflictError(f"{os.fspath(path)} is no longer a regular file; save to another path")
-        known = {digest for digests in self._digests.values() for digest in digests}
-        if known and _digest(target) in known:
-            return
-        if target in self._digests:
+        if os.path.realpath(path) in self._ids:
             raise FileConflictError(
                 f"{os.fspath(path)} is not as this learner read or wrote it last: another process may have saved it "
                 f"since. Load it to continue from there; or {_REMEDY}"
             )
         raise FileConflictError(f"{os.fspath(path)} exists, and this learner neither read nor wrote it; {_REMEDY}")
-
-    def replace(self, draft: Path, target: Path, *, overwrite: bool) -> None:
-        """Put the finished file ``draft`` in the place of ``target``; the check and this are one step for others."""
-        with locked(target):
-            if not overwrite:
-                self.check(target)
-            name, digest = os.path.realpath(target), _digest(draft)
-            # Files that are gone have nothing to lose. Both digests, until it is done: this may be broken off.
-            kept = {path: digests for path, digests in self._digests.items() if os.path.exists(path)}
-            self._digests = {**kept, name: (*kept.get(name, ()), digest)}
-            os.replace(draft, target)
-            self._digests[name] = (digest,)
-
-
-def _digest(path: str | Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from goalbound.errors import ArgumentError
 from goalbound.frames import data_frame
 from goalbound.models import LinearCSSP
-from goalbound.models.simplex import simplex_landmarks
 from goalbound.models.validation import check_callable, check_float, check_fraction, check_int, short_repr
 from goalbound.notebook import html_lines, html_table, weights_text
 from goalbound.planning.checks import require_contextual
-from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints
+from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints, simplex_landmarks
 from goalbound.planning.context_bounds.priced_steps import most_priced_steps, prices_for
 from goalbound.planning.context_bounds.region import (
     affine_upper_bounds,

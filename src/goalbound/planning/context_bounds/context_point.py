@@ -1,18 +1,20 @@
-"""One context of a contextual problem: its optimal values, and the values of policies there."""
+"""One context of a contextual problem: its optimal values, and the values of policies there. Which contexts are looked
+at where there are too many components for a grid."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import combinations
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import engine
-from goalbound.kernels import elimination
 from goalbound.models import SSP, LinearCSSP
+from goalbound.planning.checks import pairs_of
 from goalbound.planning.evaluation import evaluate
-from goalbound.planning.properness import pairs_of
+from goalbound.planning.kernels import elimination
 from goalbound.planning.reduction import rows_of
 from goalbound.planning.solution import Solution
 from goalbound.planning.solve import solve
@@ -89,3 +91,19 @@ class ContextPoints:
             point = ContextPoint(self.problem, context)
             self._points[key] = point
         return point
+
+
+def simplex_landmarks(size: int, *, most: int = 100) -> NDArray[np.float64]:
+    """[K, d] the corners, the centre and the middles of the edges, in this order; at most so many.
+
+    >>> simplex_landmarks(2)
+    array([[1. , 0. ],
+           [0. , 1. ],
+           [0.5, 0.5],
+           [0.5, 0.5]])
+    """
+    corners = np.eye(size)
+    if size == 1:
+        return corners
+    middles = [(corners[i] + corners[j]) / 2.0 for i, j in combinations(range(size), 2)]
+    return np.array([*corners, corners.mean(axis=0), *middles][:most])

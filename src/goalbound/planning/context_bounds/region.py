@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import engine
-from goalbound.kernels.planner.affine_maximum import max_allowed
 from goalbound.models import Support
 from goalbound.planning.context_bounds.affine_bounds import (
     ROUNDING,
@@ -20,6 +19,7 @@ from goalbound.planning.context_bounds.affine_bounds import (
     upper_values,
 )
 from goalbound.planning.context_bounds.context_point import ContextPoint, CornerPoints
+from goalbound.planning.kernels.affine_maximum import max_allowed
 
 MOST_POLICIES = 6
 """So many policies of the corners are tried at most."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from goalbound.around.wrapper import Wrapper
+from goalbound.around.around import Around
 from goalbound.errors import ChangeWarning, ExcessLossWarning, NotLinearWarning, WrongPriorWarning
 from goalbound.serve.store import Follower, Store
 from goalbound.serve.store.reading import alarms
@@ -61,5 +61,5 @@ def alarm_lines(store: Store | Follower) -> Iterator[None]:
 
 def _texts(learner: Any) -> list[str]:
     """Of all alarms that a learner, or one inside it, has."""
-    changes = [str(one) for one in getattr(learner, "alarms", ())] if isinstance(learner, Wrapper) else []
+    changes = [str(one) for one in getattr(learner, "alarms", ())] if isinstance(learner, Around) else []
     return [*changes, *(one["text"] for one in alarms(learner) if one["text"] not in changes)]

@@ -277,7 +277,7 @@ def bounds_as_json(bounds: PolicyBounds) -> dict[str, Any]:
         "proven": bounds.proven,
         "delta": bounds.delta,
         "status": bounds.status.name.lower(),
-        "unit": None if bounds.loss_scale is None else bounds.loss_scale.unit,
+        "unit": bounds.unit,
         "caveats": list(bounds.caveats),
         "states": [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from goalbound.around.wrapper import has_own
+from goalbound.around.around import has_own
 from goalbound.learners.advance import Advance
 from goalbound.learners.layers import layers, unwrap
 from goalbound.models import Support

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from goalbound.around.loss_units import EpisodeInUnits
-from goalbound.around.wrapper import has_own
+from goalbound.around.around import has_own
 from goalbound.errors import (
     ArgumentError,
     CaseFinished,
@@ -177,11 +176,10 @@ class Machine:
         [(number, episode)] = episodes.items()
         one = self.learners[number]
         advance = one.advance
-        if type(episode) is EpisodeInUnits and loss <= episode.learner.loss_scale.cap:  # what is above it is counted
-            loss, episode = loss / episode.learner.loss_scale.cap, episode.inner
         if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
             return False
-        if not 0.0 <= loss <= 1.0:
+        loss = advance.learner._plain_loss(loss)
+        if not 0.0 <= loss <= 1.0:  # one above the cap of a unit may be counted as the cap
             return False
         if type(next_state) is str:
             next_state = one.support.state(next_state)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
+from weakref import WeakSet
 
-from goalbound.around.guarded import Guarded
-from goalbound.around.monitored import Monitored
-from goalbound.around.wrapper import copy_with_episode, has_own
+from goalbound.around.around import has_own
+from goalbound.around.monitor import Monitored
+from goalbound.around.runbook import Guarded
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import allowed_pairs
@@ -139,6 +141,28 @@ def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Ans
     )  # fmt: skip
 
 
+def copy_with_episode(learner: Any, name: str | int) -> Any:
+    """A copy of a learner with one of its open episodes, that of this id, in the time that this one alone takes.
+
+    The copy is to be asked for actions in this episode, and thrown away: visits of other episodes whose outcome is
+    awaited are still those of the learner itself. Nobody else may use the learner meanwhile.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> learner = LRCSSP(Support.full(2, 2), 1, loss_floor=0.1)
+    >>> episodes = [learner.begin([1.0], id=id) for id in "abc"]
+    >>> [episode.id for episode in copy_with_episode(learner, "b").open_episodes], len(learner.open_episodes)
+    (['b'], 3)
+    """
+    inner = unwrap(learner)
+    one = inner.episode(name)
+    every = (inner._open, inner._loaded, inner._named)
+    inner._open, inner._loaded, inner._named = WeakSet([one]), [], {one.id: one}
+    try:
+        return copy.deepcopy(learner, {id(other): other for other in every[0] if other is not one})
+    finally:
+        inner._open, inner._loaded, inner._named = every
+
+
 def alarms(learner: Any) -> list[dict[str, str]]:
     """What a learner, or one inside it, has noticed: contradictions of its model, changes, losses above its plans."""
     return [
@@ -177,7 +201,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "goal_name": support.goal_name,
         "context_size": getattr(inside, "context_size", None),
         "columns": columns_of(lead.learner),
-        "unit": _unit(lead.learner),
+        "unit": getattr(lead.learner, "unit", None),
         "steps": inside._steps,
         "open_cases": sum(case.learner == lead.number for case in engine.machine.cases.values()),
         "abandoned": dict(getattr(inside, "abandoned", {})),
@@ -187,10 +211,6 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "alarms": alarms(lead.learner),
         "caveats": list(getattr(inside, "caveats", ())),
     }
-
-
-def _unit(learner: Any) -> str | None:
-    return next((str(one.loss_scale.unit) for one in layers(learner) if has_own(one, "loss_scale")), None)
 
 
 def _state_name(lead: Managed, state: int | None) -> str | int | None:

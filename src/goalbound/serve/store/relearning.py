@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goalbound.around.wrapper import bytes_of
+from goalbound.around.around import bytes_of
 from goalbound.errors import LearnerError
 from goalbound.learners.layers import unwrap
 from goalbound.serve.store.engine import Engine

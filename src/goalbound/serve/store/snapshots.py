@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.adapters.learner_files import load_learner
-from goalbound.around.wrapper import bytes_of, loaded_from
+from goalbound.around.around import bytes_of, loaded_from
 from goalbound.errors import FileFormatError, InputError, StoreDamaged
 from goalbound.learners.layers import layers
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file

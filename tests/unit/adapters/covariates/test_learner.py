@@ -21,8 +21,8 @@ from goalbound.adapters.covariates import (
     map_as_json,
     map_digest,
 )
+from goalbound.confidence import paper, scaled
 from goalbound.errors import InputError
-from goalbound.estimation import paper, scaled
 from goalbound.logs import Log, LogColumns, read_log
 from goalbound.models.files.array_file import read_array_file, write_array_file
 from goalbound.problems import random_cssp
@@ -156,7 +156,7 @@ def test_a_file_that_was_changed_is_refused(change: dict[str, Any], message: str
     learner.begin(90)
     learner.save(tmp_path / "saved")
     header, arrays = read_array_file(
-        tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
+        tmp_path / "saved", kind="CovariateLearner", versions=[2], arrays={"learner": "|u1"}, what="learner"
     )
     write_array_file(tmp_path / "saved", {**header, **change}, arrays)
     with pytest.raises(FileFormatError, match=message):
@@ -166,7 +166,7 @@ def test_a_file_that_was_changed_is_refused(change: dict[str, Any], message: str
 def test_a_damaged_learner_inside_is_refused_and_the_file_is_named(tmp_path: Path) -> None:
     fresh().save(tmp_path / "saved")
     header, arrays = read_array_file(
-        tmp_path / "saved", kind="CovariateLearner", versions=[1], arrays={"learner": "|u1"}, what="learner"
+        tmp_path / "saved", kind="CovariateLearner", versions=[2], arrays={"learner": "|u1"}, what="learner"
     )
     write_array_file(tmp_path / "saved", header, {"learner": arrays["learner"][:-5]})
     with pytest.raises(FileFormatError, match=r"saved: the learner in it: this is not a complete npz file"):

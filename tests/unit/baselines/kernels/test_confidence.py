@@ -9,7 +9,7 @@ import pytest
 
 from goalbound.baselines import Method
 from goalbound.baselines.kernels.confidence import update_pair
-from goalbound.kernels.value_iteration import optimistic_row
+from goalbound.planning.kernels.value_iteration import optimistic_row
 from tests.support.tabular_kernels import DELTA, Arguments, arguments
 
 NEXT = [2, 0, 2, 3, 0, 2, 2, 3]  # of pair 0, in this order: state 0 twice, 2 four times, the goal twice

@@ -9,8 +9,8 @@ import pytest
 
 from goalbound.baselines import TabularLearner
 from goalbound.baselines.kernels import episode_loop
-from goalbound.kernels.environment import EpisodeResults
 from goalbound.learners.batch import Batch
+from goalbound.models.simulated import EpisodeResults
 from goalbound.models.step import bernoulli
 from goalbound.planning import solve
 from goalbound.problems import dense_random

@@ -18,7 +18,7 @@ from goalbound.baselines.kernels.planning import (
     update_sets,
 )
 from goalbound.baselines.kernels.state import LearnerState, copied
-from goalbound.kernels.value_iteration import optimistic_row
+from goalbound.planning.kernels.value_iteration import optimistic_row
 from tests.support.tabular_kernels import Arguments, arguments, filled, place
 
 UC = Method("uc-ssp", scale=0.02)

@@ -8,8 +8,8 @@ import pytest
 from goalbound.baselines import Method, TabularLearner
 from goalbound.baselines.kernels.confidence import update_pair
 from goalbound.baselines.kernels.state import EPISODE_PROGRESS, LEARNER_TOTALS, copied, new_episode_state
-from goalbound.kernels.value_iteration import L1_BALL, L2_BALL
 from goalbound.models import Support
+from goalbound.planning.kernels.value_iteration import L1_BALL, L2_BALL
 from tests.support.tabular_driving import METHODS
 from tests.support.tabular_kernels import arguments
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, GreedyRidge, InUnits, LossScale, play
+from goalbound import LRCSSP, Dirichlet, GreedyRidge, LossScale, play
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.saved_learner import learner_course, learner_model, peeled
 from goalbound.learners.reference import RandomWalk
 from goalbound.problems import treatment_ladder
+from tests.support.units import in_units
 
 PROBLEM = treatment_ladder(2, markers=1)
 
@@ -21,9 +22,9 @@ def learner():
 
 def test_the_estimate_is_a_problem_in_the_unit_of_the_learner_with_the_names_of_its_map():
     inner = learner()
-    wrapped = CovariateLearner(Hats([20, 80]), InUnits(inner, LossScale("min", cap=60)))
+    wrapped = CovariateLearner(Hats([20, 80]), in_units(inner, LossScale("min", cap=60)))
     names, cap, found = peeled(wrapped)
-    assert found is inner
+    assert (found.loss_scale, inner.loss_scale) == (None, LossScale("min", cap=60))
     assert (len(names), cap) == (2, 60.0)
     model = learner_model(wrapped)
     assert (model.loss_scale, model.component_names) == (60.0, names)

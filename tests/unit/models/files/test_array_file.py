@@ -12,9 +12,17 @@ import pytest
 
 from goalbound.errors import FileFormatError, InputError
 from goalbound.models import SSP, Support
-from goalbound.models.files import load
-from goalbound.models.files.array_file import check_keys, check_present, peek_header, read_array_file, write_array_file
+from goalbound.models.files import array_file, load
+from goalbound.models.files.array_file import (
+    ANY,
+    check_keys,
+    check_present,
+    peek_header,
+    read_array_file,
+    write_array_file,
+)
 from goalbound.models.files.npz import SUPPORT_ARRAYS, support_arrays, support_from
+from goalbound.models.files.saved_files import SavedFiles
 
 HEADER = {"format": "goalbound", "version": 1, "kind": "Thing", "note": [1, None, "é"]}
 TYPES = {"gram": "<f8", "visits": "<i8", "pairs": "<i4", "known": "|b1", "bytes": "|u1"}
@@ -246,3 +254,83 @@ def test_of_a_file_that_lost_bytes_at_the_front_the_header_is_empty(path, lost):
     assert peek_header(path) == {}
     with pytest.raises(FileNotFoundError):
         peek_header(path.with_name("none.npz"))
+
+
+SPARSE = {"gram": np.zeros((1000, 30)), "visits": np.random.default_rng(0).integers(0, 2**62, 30_000)}
+
+
+def test_arrays_are_deflated_where_it_pays_and_come_back_to_the_bit(tmp_path):
+    path = tmp_path / "deflated.npz"
+    SPARSE["gram"][7, 3] = -0.0
+    write_array_file(path, HEADER, SPARSE | {"known": np.zeros(9, dtype=bool)}, deflate=("gram", "visits", "known"))
+    with zipfile.ZipFile(path) as archive:
+        types = {one.filename: one.compress_type for one in archive.infolist()}
+    assert types == {"header.json": 0, "gram.npy": zipfile.ZIP_DEFLATED, "visits.npy": 0, "known.npy": 0}
+    _, arrays = read(path, deflated=True)
+    assert all(arrays[name].tobytes() == array.tobytes() for name, array in SPARSE.items())
+    with pytest.raises(FileFormatError, match=r"gram\.npy is compressed or encrypted; goalbound stores it as it is"):
+        read(path)
+    with np.load(path, allow_pickle=False) as found:
+        np.testing.assert_array_equal(found["gram"], SPARSE["gram"])
+
+
+def test_what_is_unpacked_counts_towards_the_limit_eightfold_and_the_limit_that_is_named_suffices(tmp_path):
+    path = tmp_path / "deflated.npz"
+    write_array_file(path, HEADER, {"gram": SPARSE["gram"]}, deflate=("gram",))
+    size = path.stat().st_size
+    assert size < 240_000 / 16
+    with pytest.raises(
+        FileFormatError, match=r"more in memory, which count 8-fold.* raise it with limit=[0-9]+$"
+    ) as no:
+        read(path, deflated=True, limit=1_000_000)
+    assert "gram" in read(path, deflated=True, limit=int(str(no.value).split("limit=")[1]))[1]
+
+
+def test_a_deflated_file_needs_no_limit_that_it_would_not_need_stored(tmp_path, monkeypatch):
+    sizes = []
+    for limit in (2_000_000, 1_000_000, 200_000):  # 240 kB count as 1.9 MB where they are deflated
+        monkeypatch.setattr(array_file, "LIMIT", limit)
+        write_array_file(tmp_path / "a", HEADER, {"gram": SPARSE["gram"]}, deflate=("gram",), any_size=True)
+        sizes.append((tmp_path / "a").stat().st_size)
+    assert sizes[1] > 240_000 > 10 * sizes[0] == 10 * sizes[2]
+
+
+def test_a_deflated_array_is_unpacked_no_further_than_it_claims(tmp_path):
+    import tracemalloc
+
+    path, megabytes = tmp_path / "bomb.npz", 200 * 2**20
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr("header.json", json.dumps(HEADER), zipfile.ZIP_STORED)
+        new.writestr("gram.npy", npy(np.zeros((1, 1, 1))) + bytes(megabytes))
+    whole = len(npy(np.zeros((1, 1, 1))))
+    raw = path.read_bytes().replace((whole + megabytes).to_bytes(4, "little"), whole.to_bytes(4, "little"))
+    path.write_bytes(raw)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match="CRC"):
+            read(path, deflated=True)
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_may_be_of_any_type_that_files_have(path):
+    assert read(path, arrays={".+": ANY})[1].keys() == things().keys()
+    with_member(path, "gram.npy", npy(np.zeros(1, dtype=np.float32)))
+    with pytest.raises(FileFormatError, match=r"gram\.npy holds '<f4'"):
+        read(path, arrays={".+": ANY})
+
+
+def test_the_error_of_another_version_says_what_to_do(path):
+    with pytest.raises(FileFormatError, match="version 1; this goalbound reads version 2; learn it again"):
+        read(path, versions=(2,), older="learn it again")
+
+
+def test_the_id_of_a_file_follows_from_its_content_and_is_not_part_of_what_is_read(tmp_path):
+    ids = []
+    for number, arrays in enumerate((things(), things(), things() | {"bytes": np.array(254, dtype=np.uint8)})):
+        path = tmp_path / str(number)
+        write_array_file(path, HEADER, arrays, files=SavedFiles())
+        ids.append(peek_header(path)["id"])
+        assert read(path)[0] == HEADER
+    assert ids[0] == ids[1] != ids[2]

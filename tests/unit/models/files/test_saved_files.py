@@ -21,8 +21,7 @@ import pytest
 
 from goalbound import LRCSSP, MappedContexts, Step, Support, TabularLearner
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.around.context_map import ContextBlind
-from goalbound.around.discretized import Discretized
+from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.baselines import Method
 from goalbound.errors import FileConflictError, InputError
 from goalbound.learners.reference import RandomWalk
@@ -424,8 +423,8 @@ def test_files_that_are_gone_are_not_remembered(tmp_path: Path) -> None:
     for number in range(5):
         learner.save(tmp_path / str(number))
     (inner,) = learner.cells.values()
-    assert len(inner._files._digests) == 1  # it was written five times to places that are gone
-    assert len(learner._files._digests) == 5
+    assert len(inner._files._ids) == 1  # it was written five times to places that are gone
+    assert len(learner._files._ids) == 5
 
 
 @POSIX

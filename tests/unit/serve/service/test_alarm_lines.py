@@ -5,12 +5,13 @@ import warnings
 
 import pytest
 
-from goalbound import Guarded, InUnits, LossScale, Monitored
+from goalbound import Guarded, LossScale, Monitored
 from goalbound.errors import ChangeWarning
 from goalbound.serve.service import server
 from goalbound.serve.service.alarm_lines import alarm_lines, silent_alarms
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, changed, greedy, people
 from tests.support.stores import open_store
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -18,7 +19,7 @@ CALM = [1.0, 0.0]
 def quiet():
     learner = Monitored(Guarded(greedy(), RUNBOOK, after_steps=1000), run_length=1000)
     learner.learn_log(people(BEFORE, 200))
-    return InUnits(learner, LossScale("min", cap=1))
+    return in_units(learner, LossScale("min", cap=1))
 
 
 def broken_restarts(learner, count):

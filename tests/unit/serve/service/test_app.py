@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from goalbound import LRCSSP, Guarded, InUnits, LossScale, Monitored
+from goalbound import LRCSSP, Guarded, LossScale, Monitored
 from goalbound.baselines import uc_ssp
 from goalbound.errors import ArgumentError, ReplayDifference, StoreDamaged
 from goalbound.serve.service.app import Limits, Service
@@ -15,6 +15,7 @@ from goalbound.serve.service.tokens import FILE, SCOPES, Tokens
 from tests.support.incidents_at_work import changed, greedy
 from tests.support.services import asked
 from tests.support.stores import WORLD, open_store
+from tests.support.units import in_units
 
 CASES = "/v1/learners/incidents/cases"
 BEGIN = {"context": [1, 0], "state": "down", "id": "a"}
@@ -279,11 +280,11 @@ def test_what_a_learner_in_units_cannot_say_is_refused_and_nothing_is_rebuilt(tm
         return bounds, await client.get("/v1/learners/x/cases/a/explanation")
 
     with open_store(tmp_path / "store") as store:
-        store.create("x", InUnits(inside, LossScale("min", cap=1.0)))
+        store.create("x", in_units(inside, LossScale("min", cap=1.0)))
         bounds, explained = asked(store, ask)
         assert store.status()["rebuilt"] == 0
     assert (bounds.status_code, bounds.json()["code"]) == (422, "invalid")
-    assert re.search(r"has no (confidence sets, and so no )?policy_bounds", bounds.json()["detail"])
+    assert re.search(r"has no confidence sets, and so no bounds", bounds.json()["detail"])
     assert explained.status_code == (422 if name == "without contexts" else 200)
 
 

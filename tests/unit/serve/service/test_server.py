@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from faults.world import environment
-from goalbound import GreedyRidge, InUnits, LossScale
+from goalbound import GreedyRidge, LossScale
 from goalbound.errors import ArgumentError
 from goalbound.serve.client import Client
 from goalbound.serve.service import server
@@ -20,6 +20,7 @@ from goalbound.serve.store.audit import verify
 from tests.support.incidents_at_work import greedy
 from tests.support.services import command, running
 from tests.support.stores import open_store, until
+from tests.support.units import in_units
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_what_learners_run_is_compiled_ahead(tmp_path, monkeypatch):
     monkeypatch.setattr(server, "warm_up", lambda *learners: asked.append(learners) or 1.5)
     with open_store(tmp_path / "store") as store:
         assert warm_up_learners(store) == 0.0
-        store.create("incidents", InUnits(greedy(), LossScale("min", cap=60)))
+        store.create("incidents", in_units(greedy(), LossScale("min", cap=60)))
         assert warm_up_learners(store) == 1.5
     assert [type(one) for one in asked[0]] == [GreedyRidge]  # the learner inside: the rest is not compiled
 

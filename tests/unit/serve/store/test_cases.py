@@ -1,8 +1,9 @@
 """Learners and cases of a store."""
 
-from goalbound import LRCSSP, InUnits, LossScale
+from goalbound import LRCSSP, LossScale
 from goalbound.serve.store.cases import Case, Managed
 from tests.support.stores import WORLD, drawing
+from tests.support.units import in_units
 
 
 def test_plain_learners_are_advanced_in_one_go_and_those_that_count_early_are_not():
@@ -11,7 +12,7 @@ def test_plain_learners_are_advanced_in_one_go_and_those_that_count_early_are_no
 
 
 def test_a_learner_says_what_it_is_but_for_itself():
-    one = Managed(3, "a", InUnits(drawing(), LossScale("minutes", 10.0)), follows=1)
+    one = Managed(3, "a", in_units(drawing(), LossScale("minutes", 10.0)), follows=1)
     assert one.support == WORLD.support
     assert one.draws
     assert one.as_json() == {"name": "a", "follows": 1}

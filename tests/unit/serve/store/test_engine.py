@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from goalbound import InUnits, LossScale, Monitored
+from goalbound import LossScale, Monitored
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.around.context_map import ContextBlind
+from goalbound.around.contexts import ContextBlind
 from goalbound.errors import (
     ArgumentError,
     CaseExists,
@@ -29,6 +29,7 @@ from goalbound.serve.store.replay import restore
 from goalbound.serve.store.snapshots import digest_of
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -225,7 +226,7 @@ def test_learners_that_no_store_can_hold_are_refused(engine):
 
 def test_units_and_maps_are_those_of_the_learner(tmp_path):
     scale = LossScale("min", cap=60)
-    learner = CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(greedy()), scale))
+    learner = CovariateLearner(Hats([0, 100], clamp=True), in_units(Monitored(greedy()), scale))
     engine = new_engine(tmp_path / "store", learner)
     engine.begin("incidents", 25, "down", id="a")
     engine.observe("incidents", "a", 30, "goal", step=1)
@@ -315,7 +316,7 @@ def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
 @pytest.mark.parametrize("minutes", [None, 0.75, 3.0])
 def test_plain_steps_in_one_go_are_those_of_the_long_way_to_the_bit(tmp_path, monkeypatch, minutes):
     def learner():
-        return drawing() if minutes is None else InUnits(drawing(), LossScale("min", cap=minutes, beyond="clip"))
+        return drawing() if minutes is None else in_units(drawing(), LossScale("min", cap=minutes, beyond="clip"))
 
     found = []
     monkeypatch.setattr("goalbound.serve.store.engine.time.time_ns", lambda: 10**18)

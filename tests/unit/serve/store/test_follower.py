@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, EpsilonGreedy, InUnits, LossScale, Monitored, Support
+from goalbound import LRCSSP, EpsilonGreedy, LossScale, Monitored, Support
 from goalbound.errors import (
     CaseFinished,
     CaseNotFound,
@@ -22,6 +22,7 @@ from goalbound.serve.store.locations import Location
 from goalbound.serve.store.worker import Job
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, open_store, until
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -75,7 +76,7 @@ def exploring(explore):
     [
         (lambda: exploring(0.0), False),
         (lambda: exploring(0.9), True),
-        (lambda: InUnits(Monitored(exploring(0.9)), LossScale("min", cap=1)), True),
+        (lambda: in_units(Monitored(exploring(0.9)), LossScale("min", cap=1)), True),
         (lambda: LRCSSP(SIX, 2, loss_floor=0.1), False),
     ],
 )

@@ -2,14 +2,15 @@
 
 import pytest
 
-from goalbound import GreedyRidge, InUnits, LossScale, Support
+from goalbound import GreedyRidge, LossScale, Support
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.serve.store.events import content_of
 from goalbound.serve.store.machine import Poisoned
 from goalbound.serve.store.reading import explanation
 from tests.support.incidents_at_work import contexts, greedy
 from tests.support.stores import WORLD, drawing, new_engine
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -56,7 +57,7 @@ def test_a_challenger_never_changes_what_its_champion_proposes(tmp_path):
 
 
 def test_a_challenger_that_cannot_follow_a_case_leaves_it(engine):
-    engine.create("capped", InUnits(greedy(), LossScale("min", cap=0.5)), follows="incidents")
+    engine.create("capped", in_units(greedy(), LossScale("min", cap=0.5)), follows="incidents")
     engine.begin("incidents", CALM, "down", id="a")
     engine.observe("incidents", "a", 0.75, "down", step=1)  # above the cap of the challenger
     engine.observe("incidents", "a", 0.25, "goal", step=2)

@@ -4,13 +4,14 @@ import warnings
 
 import pytest
 
-from goalbound import LRCSSP, Apprentice, GreedyRidge, Guarded, InUnits, LossScale, Monitored, Support, load_learner
+from goalbound import LRCSSP, Apprentice, GreedyRidge, Guarded, LossScale, Monitored, Support, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
 from goalbound.serve.store.reading import alarms, case_of, proposal_now
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 from tests.support.services import asked
 from tests.support.stores import drawing, open_store
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -70,7 +71,7 @@ def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
 
 
 def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tmp_path):
-    learner = CovariateLearner(Hats([0, 100], clamp=True), InUnits(greedy(), LossScale("min", cap=60)))
+    learner = CovariateLearner(Hats([0, 100], clamp=True), in_units(greedy(), LossScale("min", cap=60)))
     with open_store(tmp_path / "store") as store:
         stored = store.create("incidents", learner)
         stored.begin(25, "down", id="a")
@@ -96,7 +97,7 @@ def test_the_goal_has_its_own_name_in_steps_history_and_status(tmp_path):
 
 
 def test_alarms_are_found_inside_wrappers():
-    learner = InUnits(Monitored(greedy(), run_length=1000), LossScale("min", cap=1))
+    learner = in_units(Monitored(greedy(), run_length=1000), LossScale("min", cap=1))
     assert alarms(learner) == []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -144,8 +145,8 @@ WRAPPED = {
     "apprentice": (by_runbook, CALM),
     "guarded": (guarded, CALM),
     "monitored": (lambda: Monitored(guarded()), CALM),
-    "in units": (lambda: InUnits(by_runbook(), MIN), CALM),
-    "behind a map": (lambda: CovariateLearner(Hats([0, 100], clamp=True), InUnits(Monitored(guarded()), MIN)), 25),
+    "in units": (lambda: in_units(by_runbook(), MIN), CALM),
+    "behind a map": (lambda: CovariateLearner(Hats([0, 100], clamp=True), in_units(Monitored(guarded()), MIN)), 25),
 }
 
 

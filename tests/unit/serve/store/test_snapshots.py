@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from goalbound import ContextBlind, InUnits, LossScale, Support
+from goalbound import ContextBlind, LossScale, Support
 from goalbound.baselines import uc_ssp
 from goalbound.errors import InputError, StoreDamaged, StoreError
 from goalbound.models.files.array_file import read_array_file, write_array_file
@@ -23,6 +23,7 @@ from goalbound.serve.store.snapshots import (
 )
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, learners, new_engine
+from tests.support.units import in_units
 
 
 @pytest.mark.parametrize("kind", ["greedy", "drawing", "optimistic"])
@@ -108,6 +109,6 @@ def test_only_the_newest_snapshots_are_kept_and_drafts_are_removed(tmp_path):
 def test_a_learner_whose_file_has_not_all_of_it_is_refused():
     inside = uc_ssp(Support.full(2, 2), loss_floor=0.1)
     loadable(inside)
-    for learner in (ContextBlind(inside), InUnits(ContextBlind(inside), LossScale("min", 10.0))):
+    for learner in (ContextBlind(inside), in_units(ContextBlind(inside), LossScale("min", 10.0))):
         with pytest.raises(InputError, match="a ContextBlind is not in the file of a learner"):
             loadable(learner)

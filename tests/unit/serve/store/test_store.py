@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from goalbound import LRCSSP, Apprentice, Guarded, InUnits, LossScale, Monitored
+from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
 from goalbound.errors import CaseExists, StorageFailed, StoreClosed, StoreError, StoreLocked
 from goalbound.serve.store import Store, StoreOptions
 from goalbound.serve.store import store as store_module
@@ -14,6 +14,7 @@ from goalbound.serve.store.files import DATABASE, SNAPSHOTS
 from goalbound.serve.store.sqlite_log import SqliteLog
 from tests.support.incidents_at_work import RUNBOOK, greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, learners, open_store, without_time
+from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -47,7 +48,7 @@ def test_with_restarts_everything_is_as_without(tmp_path, kind):
         lambda: Guarded(greedy(), RUNBOOK, after_steps=2),
         lambda: Monitored(greedy()),
         lambda: Apprentice(LRCSSP(WORLD.support, 2, loss_floor=0.1), RUNBOOK),
-        lambda: InUnits(Monitored(Guarded(greedy(), RUNBOOK, after_steps=2)), LossScale("min", cap=1)),
+        lambda: in_units(Monitored(Guarded(greedy(), RUNBOOK, after_steps=2)), LossScale("min", cap=1)),
     ],
 )
 def test_wrapped_learners_go_on_to_the_bit(tmp_path, wrapped):

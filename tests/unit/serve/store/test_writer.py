@@ -6,7 +6,7 @@ import time
 import pytest
 
 from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClosed, StoreOverloaded
-from goalbound.learners.core import RidgeLearner
+from goalbound.learners.learner import RidgeLearner
 from goalbound.serve.store.worker import Job
 from goalbound.serve.store.writer import Writer
 from tests.support.stores import drawing, new_engine

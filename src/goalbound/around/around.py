@@ -1,0 +1,396 @@
+"""A learner around another one, its ``inner``: what all of them share, once, and their files.
+
+A wrapper changes three things at most: what is seen of a context (``_see``), who chooses in an episode (``_lead``), and
+what is noted of a step (``_watch``). All else is forwarded to the inner learner.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.errors import ArgumentError, FileFormatError, LargeFileWarning, LearnerError
+from goalbound.learners.anew import learned_since
+from goalbound.learners.card import Card, learner_card
+from goalbound.learners.checks import check_learner, checked_state, is_as_proposed
+from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode import NO_REASON, LearnerEpisode, begin_action
+from goalbound.learners.layers import layers
+from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.models import LossScale, Step
+from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
+from goalbound.models.files.io import LIMIT, as_format_errors
+from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.step import LogView
+from goalbound.models.validation import check_callable, check_list, check_type
+
+VERSION = 2
+"""Of the files of all learners around another one."""
+OF_CONTEXT = ("plan", "explain", "progress", "policy_bounds", "robust_plan", "confidence_set")
+"""The methods whose first argument is a context."""
+REMADE = ("extended", "with_settings", "relearned")
+"""The methods that give another learner, around which the same is put."""
+
+
+class _LacksError(LearnerError, AttributeError):
+    """The inner learner lacks what it was asked for; so ``hasattr`` is false."""
+
+
+class Around:
+    """A learner that plays with another one, ``inner``, which does all the learning.
+
+    An attribute that is not defined here is the inner learner's; if that lacks it, AttributeError. A subclass overrides
+    the hooks that it needs, and gives ``card``, ``_again`` (the same around another learner) and, where it has
+    something to save, ``_header``, ``_arrays``, ``_array_types`` and ``_from_file``.
+
+    >>> from goalbound import LRCSSP, Support
+    >>> around = Around(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1))
+    >>> around.context_size, around.begin([0.3, 0.7], id="case").state, around.episode("case").ended
+    (2, None, False)
+    """
+
+    inner: Any
+    """The learner inside."""
+    is_around = True
+    card = Card(lambda around: learner_card(around.inner))
+
+    _episode_type: ClassVar[type[AroundEpisode] | None] = None
+    """The class of episodes of wrappers that lead or watch; None: episodes are those of the inner learner."""
+    _what: ClassVar[str] = "learner"
+    """The name of the wrapper in errors."""
+    _keys: ClassVar[tuple[str, ...]] = ()
+    """The keys of ``_header``."""
+    _array_types: ClassVar[Mapping[str, str]] = {}
+    """The names and types of ``_arrays``."""
+    _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
+    """Attributes that are not forwarded, besides private ones."""
+    _difference: ClassVar[str] = "other settings"
+    """How a wrapper that is not made alike differs."""
+
+    def __init__(self, learner: Any) -> None:
+        check_learner(learner)
+        self.inner = learner
+        self._files = SavedFiles()
+
+    # The three hooks.
+
+    def _see(self, context: Any) -> Any:
+        """Return the context that the inner learner is shown."""
+        return context
+
+    def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
+        """Return the action to play in a state; the inner episode must have been asked for it."""
+        action: int = episode.inner.act(state, allowed=allowed)
+        return action
+
+    def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
+        """Note a step that the innermost learner has learned, its loss in [0, 1]. ``foreign``: nobody had proposed it.
+        None: the world moved by itself, or the episode was abandoned."""
+
+    # What is the inner learner's.
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "inner" or name in self._hidden:
+            raise AttributeError(f"a {type(self).__name__} has no {name}")
+        found = self._of_inner(name)
+        if name in OF_CONTEXT:
+            return _with_context(found, self._see)
+        if name == "anew":
+            return lambda: self._again(found())
+        if name in REMADE:
+            return lambda *arguments, **others: self._with_counts(found(*arguments, **others))
+        return found
+
+    def _of_inner(self, name: str) -> Any:
+        """Return an attribute of the inner learner, or raise an error that is an AttributeError too."""
+        try:
+            return getattr(self.inner, name)
+        except LearnerError:  # its own words are better
+            raise
+        except AttributeError:
+            remedy = "; make a new learner as it is to be, and let it learn the log: learn_log(log)"
+            raise _LacksError(
+                f"a {type(self).__name__} has the {name} of the learner inside, and a {type(self.inner).__name__} has "
+                f"no {name}{remedy if name in (*REMADE, 'merge') else ''}"
+            ) from None
+
+    @property
+    def loss_scale(self) -> LossScale | None:
+        """The unit of the inner learner's losses; setting it sets it there."""
+        scale: LossScale | None = self._of_inner("loss_scale")
+        return scale
+
+    @loss_scale.setter
+    def loss_scale(self, scale: LossScale | None) -> None:
+        self._of_inner("loss_scale")  # an error where the inner learner knows no unit
+        self.inner.loss_scale = scale
+
+    def begin(self, context: Any, *, id: str | int | None = None) -> Any:
+        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
+        seen = self._see(context)
+        return self._episode(self.inner.begin(seen) if id is None else self.inner.begin(seen, id=id))
+
+    @property
+    def open_episodes(self) -> tuple[Any, ...]:
+        """The episodes that were begun, have not ended and are held by someone, in the order of begin."""
+        return tuple(map(self._episode, self._of_inner("open_episodes")))
+
+    def episode(self, id: str | int) -> Any:
+        """The open episode that was begun with this id."""
+        return self._episode(self._of_inner("episode")(id))
+
+    def learn(self, context: Any, step: Step) -> None:
+        """Learn from a step that anyone made under a context."""
+        self._of_inner("learn")(self._see(context), step)
+
+    def learn_log(self, log: Iterable[tuple[Any, Step]]) -> int:
+        """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
+        learned: int = self._of_inner("learn_log")(self._seen_log(log))
+        return learned
+
+    def _seen_log(self, log: Any) -> Any:
+        """Return a log with contexts as the inner learner is shown them."""
+        return log if type(self)._see is Around._see else LogView(log, lambda context, step: (self._see(context), step))
+
+    def since(self, log: Any, time: Any) -> Any:
+        """A learner with the same settings, and all that is around it, that has learned only the steps of a log from a
+        time on (``log.window(since=time)``); this one stays as it is.
+
+        For what is known to have changed then, such as a new version of the service. Where the time was chosen by what
+        came of the steps nothing is proven: tell it by ``add_caveat``.
+        """
+        return learned_since(self, log, time)
+
+    def merge(self, other: Any) -> None:
+        """Add what another learner with the same around it has seen; the inner learners say what can be merged."""
+        check_type(other, type(self), "other", f"give another {self._what}, made as this one is")
+        if not self._made_like(other):
+            raise ArgumentError(
+                f"other has {self._difference}; make both alike, or merge the learners inside: inner.merge(other.inner)"
+            )
+        self._of_inner("merge")(other.inner)
+        self._add(other)
+
+    __copy__ = deep_copy  # all that learns is inside
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.inner!r})"
+
+    # What a subclass says of itself.
+
+    def _again(self, inner: Any) -> Self:
+        """Return the same around another learner; nothing has happened yet."""
+        return type(self)(inner)
+
+    def _made_like(self, other: Self) -> bool:
+        """Whether another one was given the same, beside the learner."""
+        return True
+
+    def _add(self, other: Self) -> None:
+        """Add the counts of another one, whose learner's data were added."""
+
+    def _with_counts(self, inner: Any) -> Self:
+        """Return the same around another learner, with the counts of this one."""
+        found = self._again(inner)
+        found._add(self)
+        return found
+
+    def _episode(self, inner: Any) -> Any:
+        return inner if self._episode_type is None else self._episode_type(self, inner)
+
+    # Files.
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the learner, and what is around it, to one file; complete or not at all.
+
+        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
+        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
+        """
+        header = {"format": FORMAT, "version": VERSION, "kind": type(self).__name__, **self._header()}
+        arrays = {"learner": bytes_of(self.inner), **self._arrays()}
+        write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
+
+    @classmethod
+    def load(
+        cls, path: str | PathLike[str], *, load_learner: Callable[..., Any] = LRCSSP.load, limit: int = LIMIT
+    ) -> Self:
+        """Read what :meth:`save` wrote. Nothing is executed, and the learner goes on bit for bit.
+
+        Args:
+            path: the file.
+            load_learner: reads the inner learner's own file, from its path (and ``limit=``, if it has one).
+            limit: the most bytes that the file may have.
+        """
+        return cls._read(path, load_learner, limit)
+
+    @classmethod
+    def _read(cls, path: str | PathLike[str], load_learner: Callable[..., Any], limit: int, **given: Any) -> Self:
+        """:meth:`load`; what no file can hold is ``given`` to :meth:`_from_file`."""
+        files, types = SavedFiles(), {"learner": "|u1", **cls._array_types}
+        header, arrays = read_array_file(
+            path, kind=cls.__name__, versions=[VERSION], arrays=types, what=cls._what, limit=limit, files=files
+        )
+        with as_format_errors(path, cls._what):
+            check_keys(header, cls._keys)
+            check_present(arrays, list(types))
+            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
+            found = cls._from_file(inner, header, arrays, **given)
+        found._files = files
+        return found
+
+    def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
+        """:meth:`load`, for a file of one that was made like this one, around a learner with the same settings."""
+        found = self.load(path, load_learner=self.inner.restored, limit=limit)
+        if not self._made_like(found):
+            raise FileFormatError(f"{path}: the {self._what} in it has {self._difference} than this one")
+        return found
+
+    def _header(self) -> dict[str, Any]:
+        return {}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    @classmethod
+    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return one around the learner of a file, from ``_header`` and ``_arrays``, checked."""
+        return cls(inner)
+
+
+class AroundEpisode:
+    """An episode of a learner that leads or watches, around the ``inner`` one, whose attributes it has.
+
+    Two are equal if they are of the same episode."""
+
+    def __init__(self, learner: Any, inner: Any) -> None:
+        self.learner = learner
+        self.inner = inner
+
+    __copy__ = deep_copy  # a copy of an episode comes with a copy of its learner
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("learner", "inner"):
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
+        """The action (its number) to play in a state, by whoever leads.
+
+        ``allowed`` are the actions that are possible right now. If the leader's is not among them, the inner learner
+        chooses, as :meth:`LearnerEpisode.act <goalbound.learners.episode.LearnerEpisode.act>` says.
+        """
+        core: LearnerEpisode = innermost(self)
+        given = None if allowed is None else check_list(allowed, "allowed", "a list of actions, by number or name")
+        if core.ended or core._action is not None:  # an error, or asked again
+            action: int = self.inner.act(state, allowed=given)
+            return action
+        here = checked_state(core.learner.support, state, core.state)
+        return int(self.learner._lead(self, here, given))
+
+    def observe(self, step: Step, *, overridden: bool = False) -> None:
+        """What came of the action; the learner learns from it."""
+        core: LearnerEpisode = innermost(self)
+        proposed = core._action
+        self.inner.observe(step, overridden=overridden)
+        plain, _ = core.learner._plain_step(step)
+        foreign = overridden and not is_as_proposed(core.learner.support, plain, proposed)
+        self.learner._watch(core, plain, foreign=foreign)
+
+    def begins(self, action: int | str) -> None:
+        """A person begins another action than the one proposed
+        (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
+        begin_action(self, action)
+
+    def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
+        """The world moved by itself."""
+        self.inner.moved_to(state, missing_at_random=missing_at_random)
+        self.learner._watch(innermost(self), None, foreign=True)
+
+    def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
+        """The episode ends without the goal."""
+        self.inner.abandon(reason, missing_at_random=missing_at_random)
+        self.learner._watch(innermost(self), None, foreign=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AroundEpisode) and type(other) is type(self) and bool(self.inner == other.inner)
+
+    def __hash__(self) -> int:
+        return hash(self.inner)
+
+
+def innermost(episode: Any) -> Any:
+    """Return the episode inside all that is around it."""
+    while isinstance(episode, AroundEpisode):
+        episode = episode.inner
+    return episode
+
+
+def seen_inside(learner: Any, context: Any) -> Any:
+    """Return what the innermost learner sees of a context.
+
+    >>> from goalbound import LRCSSP, ContextBlind, Support
+    >>> seen_inside(Around(ContextBlind(LRCSSP(Support.full(2, 2), 1, loss_floor=0.1))), [0.3, 0.7])
+    array([1.])
+    """
+    for one in layers(learner):
+        context = one._see(context) if isinstance(one, Around) else context
+    return context
+
+
+def has_own(learner: Any, name: str) -> bool:
+    """Whether a learner has this attribute itself, not only by the learner inside it."""
+    return hasattr(type(learner), name) or name in vars(learner)
+
+
+def can_be_saved(learner: Any) -> bool:
+    """Whether it has ``save`` and ``restored``, and so has what it may be made of."""
+    inner = learner.inner if isinstance(learner, Around) else None
+    if inner is None and callable(getattr(learner, "example", None)):
+        inner = learner.example()
+    able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "restored", None))
+    return able and (inner is None or can_be_saved(inner))
+
+
+def bytes_of(learner: Any) -> NDArray[np.uint8]:
+    """Return the learner's own file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner.npz"
+        with warnings.catch_warnings():  # the size of the file that it becomes a part of is said there
+            warnings.simplefilter("ignore", LargeFileWarning)
+            learner.save(path)
+        return np.frombuffer(path.read_bytes(), np.uint8)
+
+
+def loaded_from(data: NDArray[np.uint8], load: Callable[..., Any], *, limit: int = LIMIT) -> Any:
+    """Return the learner that ``load(path)`` reads from the bytes of a file, read with this limit."""
+    check_callable(load, "load_learner", "a function that reads a learner from a path, such as LRCSSP.load")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "learner"
+        path.write_bytes(data.tobytes())
+        try:
+            return load(path) if limit == LIMIT or not takes(load, "limit") else load(path, limit=limit)
+        except FileFormatError as error:
+            raise FileFormatError(str(error).replace(str(path), "the learner in it")) from None
+
+
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function, maybe of a third party, has a parameter of this name."""
+    parameters = signature(function).parameters
+    return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def _with_context(ask: Callable[..., Any], see: Callable[[Any], Any]) -> Callable[..., Any]:
+    @wraps(ask)
+    def asked(context: Any, *arguments: Any, **others: Any) -> Any:
+        return ask(see(context), *arguments, **others)
+
+    return asked

@@ -1,0 +1,332 @@
+"""Has the world changed? Shiryaev-Roberts sums of likelihood ratios, for the losses and next states of all pairs.
+
+A *number* of a pair is its loss, or whether one of its next states follows. A number of an action is the loss, or
+whether the goal follows, over all pairs with this action: what breaks in one state often breaks in all of them. Each
+outcome x is in [0, 1]. Let p be the mean that is forecast before a visit, and r an odds ratio. Then
+
+    e  =  (1 + (r - 1) x) / (1 + (r - 1) p)
+
+is not negative and has mean 1 where x has mean p, whatever its law is; where x is 0 or 1 it is the likelihood ratio of
+odds that are r times as high. With R <- (R + 1) e at each visit, let R(pair) and R(action) be the means of R over their
+numbers and over the ratios. The sum over all pairs of R(pair) / 2 and over all actions of R(action) / 2, minus the
+count of steps, is a supermartingale. So the mean number of steps until (R(pair) + R(action)) / 2 of a pair that was
+played is at least A is at least A, and that happens within n steps with probability n / A at most (Roberts 1966;
+Pollak 1985). CUSUM sums of log e beside them say since when: each begins anew where it is not positive.
+
+Where the forecast is an estimate, e has mean 1 only approximately. Estimates are by ridge regression on all earlier
+visits, pulled to "all next states alike", and the forecast that r > 1 is held against is :data:`CAUTION` standard
+errors higher, that of r < 1 so much lower: an error of the estimate is not mistaken for a change.
+"""
+
+from math import log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.confidence.regression import add_to_gram, dot
+from goalbound.jit.compile import lean
+from goalbound.jit.records import new_record, record_type
+from goalbound.jit.struct import Struct
+
+RATIOS = (1.0 / 8.0, 0.4, 2.5, 8.0)
+"""The odds ratios of the alternatives."""
+CAUTION = 1.0
+"""By how many standard errors the forecast is moved towards the alternative."""
+REGULARIZATION = 1.0
+"""The ridge: one visit of each component with the mean that is assumed before any data."""
+MOST_LEVERAGE = 0.5
+"""A visit under a context that earlier visits say less of (two visits under this very context have 0.5) is no
+evidence."""
+NO_ALARM = -1
+
+
+TOTALS = record_type(integers=("steps",))
+"""How many steps were seen."""
+
+
+class ChangeSums(Struct):
+    """What was seen of N pairs under contexts of size d; M triples, A actions, F odds ratios.
+
+    Numbers, K = M + N + 2 A in all: the M triples, the losses of the N pairs, the goal of the A actions, their losses.
+    *Parts* are the N pairs and the A actions.
+    """
+
+    gram: NDArray[np.float64]
+    """[N, d, d]; ``gram_low`` is what it lacks of the exact sum"""
+    gram_low: NDArray[np.float64]
+    """[N, d, d]"""
+    inverse: NDArray[np.float64]
+    """[N, d, d]"""
+    outcome_sums: NDArray[np.float64]
+    """[M + N, d] of each number: sum of outcome * context, beginning with the mean that is assumed before any data"""
+    visits: NDArray[np.int64]
+    """[N] since the pair's restart"""
+    given: NDArray[np.bool_]
+    """[N] whether the numbers of the pair before the change are ``given_means``"""
+    given_means: NDArray[np.float64]
+    """[M + N, d] or empty"""
+    roberts: NDArray[np.float64]
+    """[K, F] the Shiryaev-Roberts sums R"""
+    cusum: NDArray[np.float64]
+    """[K, F] sums of log e since ``began_step``"""
+    began_step: NDArray[np.int64]
+    """[K, F] how many steps were seen before the present CUSUM sum began; likewise ``began_case``"""
+    began_case: NDArray[np.int64]
+    """[K, F]"""
+    count: NDArray[np.int64]
+    """[K, F] visits since then"""
+    expected: NDArray[np.float64]
+    """[K, F] sum of the forecasts since then, without caution"""
+    observed: NDArray[np.float64]
+    """[K, F] sum of the outcomes since then"""
+    alarm_step: NDArray[np.int64]
+    """[N + A] how many steps were seen when the alarm of a part was raised, or NO_ALARM; likewise ``alarm_case``"""
+    alarm_case: NDArray[np.int64]
+    """[N + A]"""
+    totals: np.void
+    """fields: TOTALS"""
+
+
+class ChangeWorkspace(Struct):
+    """The pairs, and room to work in."""
+
+    next_start: NDArray[np.int64]
+    """[N + 1]"""
+    pair_action: NDArray[np.int32]
+    """[N]"""
+    goal_place: NDArray[np.int64]
+    """[N] the place of the goal among the triples; -1: it cannot follow"""
+
+    direction: NDArray[np.float64]
+    """[d]"""
+    square: NDArray[np.float64]
+    """[d, d]"""
+    ratios: NDArray[np.float64]
+    """[F]"""
+
+
+def new_change_sums(actions: int, next_start: NDArray[np.int64], size: int) -> ChangeSums:
+    """Nothing was seen; nothing is given. O(N d^2 + M d)."""
+    pairs = len(next_start) - 1
+    by_ratio = (int(next_start[-1]) + pairs + 2 * actions, len(RATIOS))
+    unit = np.eye(size)
+    return ChangeSums(
+        gram=np.repeat((unit * REGULARIZATION)[None], pairs, axis=0),
+        gram_low=np.zeros((pairs, size, size)),
+        inverse=np.repeat((unit / REGULARIZATION)[None], pairs, axis=0),
+        outcome_sums=np.repeat(assumed_means(next_start)[:, None] * REGULARIZATION, size, axis=1),
+        visits=np.zeros(pairs, dtype=np.int64),
+        given=np.zeros(pairs, dtype=np.bool_),
+        given_means=np.zeros((0, size)),
+        roberts=np.zeros(by_ratio),
+        cusum=np.zeros(by_ratio),
+        began_step=np.zeros(by_ratio, dtype=np.int64),
+        began_case=np.zeros(by_ratio, dtype=np.int64),
+        count=np.zeros(by_ratio, dtype=np.int64),
+        expected=np.zeros(by_ratio),
+        observed=np.zeros(by_ratio),
+        alarm_step=np.full(pairs + actions, NO_ALARM, dtype=np.int64),
+        alarm_case=np.full(pairs + actions, NO_ALARM, dtype=np.int64),
+        totals=new_record(TOTALS),
+    )
+
+
+def assumed_means(next_start: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[M + N] before any data: all next states of a pair alike, and a loss of one half."""
+    counts = np.diff(next_start)
+    return np.concatenate((np.repeat(1.0 / counts, counts), np.full(len(counts), 0.5)))
+
+
+def new_change_workspace(
+    pair_action: NDArray[np.int32], next_start: NDArray[np.int64], next_state: NDArray[np.int32], goal: int, size: int
+) -> ChangeWorkspace:
+    """For these pairs, and contexts of this size."""
+    goal_place = np.full(len(pair_action), -1, dtype=np.int64)
+    places = np.flatnonzero(next_state == goal)
+    goal_place[np.searchsorted(next_start, places, side="right") - 1] = places
+    return ChangeWorkspace(
+        next_start, pair_action, goal_place, np.zeros(size), np.zeros((size, size)), np.array(RATIOS)
+    )
+
+
+@lean
+def evidence(outcome, forecast, ratio):
+    """e: the likelihood ratio of odds that are ``ratio`` times those of the forecast."""
+    return (1.0 + (ratio - 1.0) * outcome) / (1.0 + (ratio - 1.0) * forecast)
+
+
+@lean
+def cautious(forecast, spread, ratio):
+    """The forecast that an alternative is held against: moved towards it by ``spread``, and in [0, 1]."""
+    return min(forecast + spread, 1.0) if ratio > 1.0 else max(forecast - spread, 0.0)
+
+
+@lean
+def add_evidence(sums, number, at, outcome, forecast, e, step, case):
+    """Enter the evidence e of an outcome of a number for one alternative; the new R."""
+    if sums.cusum[number, at] <= 0.0:
+        sums.cusum[number, at] = 0.0
+        sums.began_step[number, at] = step
+        sums.began_case[number, at] = case
+        sums.count[number, at] = 0
+        sums.expected[number, at] = 0.0
+        sums.observed[number, at] = 0.0
+    sums.cusum[number, at] += log(e)
+    sums.count[number, at] += 1
+    sums.expected[number, at] += forecast
+    sums.observed[number, at] += outcome
+    sums.roberts[number, at] = (sums.roberts[number, at] + 1.0) * e
+
+
+@lean
+def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, context, case):
+    """Hold an outcome of a number of a pair, and of its action where it has it (``shared``, or -1), against the
+    forecast. O(d + F). ``work.direction`` is V^-1 c where the mean is estimated."""
+    if sums.given[pair]:
+        forecast = min(max(dot(sums.given_means[number], context), 0.0), 1.0)
+        spread = 0.0
+    else:
+        estimate = min(max(dot(sums.outcome_sums[number], work.direction), 0.0), 1.0)
+        forecast = (estimate + leverage * assumed) / (1.0 + leverage)
+        spread = CAUTION * sqrt(forecast * (1.0 - forecast) * leverage / (1.0 + leverage))
+    step = sums.totals["steps"]
+    for at in range(len(work.ratios)):
+        ratio = work.ratios[at]
+        e = evidence(outcome, cautious(forecast, spread, ratio), ratio)
+        add_evidence(sums, number, at, outcome, forecast, e, step, case)
+        if shared >= 0:
+            add_evidence(sums, shared, at, outcome, forecast, e, step, case)
+
+
+@lean
+def leverage_of(sums, work, pair, context):
+    """c V^-1 c, and V^-1 c into ``work.direction``; 0 where the means of the pair are given. O(d^2)."""
+    if sums.given[pair]:
+        return 0.0
+    for r in range(len(context)):
+        work.direction[r] = dot(sums.inverse[pair, r], context)
+    return max(dot(work.direction, context), 0.0)
+
+
+@lean
+def test_visit(sums, work, pair, place, loss, context, case):
+    """Hold a visit against what was forecast. O(d^2 + m (d + F)) for the m next states of the pair."""
+    leverage = leverage_of(sums, work, pair, context)
+    if leverage > MOST_LEVERAGE:
+        return
+    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
+    first, last = work.next_start[pair], work.next_start[pair + 1]
+    of_goal = work.next_start[pairs] + pairs + work.pair_action[pair]
+    test_number(
+        sums, work, work.next_start[pairs] + pair, of_goal + actions, pair, 0.5, leverage, loss, context, case
+    )  # fmt: skip
+    for k in range(first, last):
+        shared = of_goal if k == work.goal_place[pair] else -1
+        outcome = 1.0 if k == place else 0.0
+        test_number(sums, work, k, shared, pair, 1.0 / (last - first), leverage, outcome, context, case)
+
+
+@lean
+def sum_over_ratios(roberts):
+    """The sum of R [F]."""
+    total = 0.0
+    for at in range(len(roberts)):
+        total += roberts[at]
+    return total
+
+
+@lean
+def roberts_of_pair(sums, work, pair):
+    """R(pair): the mean of R over its numbers and the ratios."""
+    pairs = len(sums.visits)
+    first, last = work.next_start[pair], work.next_start[pair + 1]
+    total = sum_over_ratios(sums.roberts[work.next_start[pairs] + pair])
+    for k in range(first, last):
+        total += sum_over_ratios(sums.roberts[k])
+    return total / ((last - first + 1) * len(work.ratios))
+
+
+@lean
+def roberts_of_action(sums, work, action):
+    """R(action): the mean of R over its two numbers and the ratios."""
+    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
+    of_goal = work.next_start[pairs] + pairs + action
+    total = sum_over_ratios(sums.roberts[of_goal]) + sum_over_ratios(sums.roberts[of_goal + actions])
+    return total / (2.0 * len(work.ratios))
+
+
+@lean
+def learn_visit(sums, work, pair, place, loss, context):
+    """What is forecast from now on knows this visit too. O(d^2)."""
+    sums.visits[pair] += 1
+    add_to_gram(
+        sums.gram[pair], sums.gram_low[pair], sums.inverse[pair], context, sums.visits[pair], REGULARIZATION,
+        work.direction, work.square,
+    )  # fmt: skip
+    of_loss = work.next_start[len(sums.visits)] + pair
+    for j in range(len(context)):
+        sums.outcome_sums[of_loss, j] += loss * context[j]
+        sums.outcome_sums[place, j] += context[j]
+
+
+@lean
+def detect_changes(sums, work, steps, cases, run_length):
+    """Enter steps in their order; how many alarms there were. O(d^2 + m (d + F)) for each.
+
+    ``cases`` [n] is how many cases had begun before that of each step. A pair is left as it is while it, or its action,
+    has an alarm. The alarm is that of the part with the larger R.
+    """
+    alarms = 0
+    pairs = len(sums.visits)
+    for t in range(len(steps.pairs)):
+        pair = steps.pairs[t]
+        action = work.pair_action[pair]
+        if sums.alarm_step[pair] == NO_ALARM and sums.alarm_step[pairs + action] == NO_ALARM:
+            context = steps.contexts[t]
+            place, loss = steps.places[t], steps.losses[t]
+            test_visit(sums, work, pair, place, loss, context, cases[t])
+            own, shared = roberts_of_pair(sums, work, pair), roberts_of_action(sums, work, action)
+            if 0.5 * own + 0.5 * shared >= run_length:
+                part = pair if own >= shared else pairs + action
+                sums.alarm_step[part] = sums.totals["steps"] + 1
+                sums.alarm_case[part] = cases[t]
+                alarms += 1
+            elif not sums.given[pair]:
+                learn_visit(sums, work, pair, place, loss, context)
+        sums.totals["steps"] += 1
+    return alarms
+
+
+@lean
+def forget_number(sums, number):
+    """No evidence of a number. O(F)."""
+    for at in range(sums.roberts.shape[1]):
+        sums.roberts[number, at] = 0.0
+        sums.cusum[number, at] = 0.0
+
+
+@lean
+def restart_pair(sums, work, pair):
+    """Forget a pair: what was seen and given of it, its evidence and that of its action, its alarm.
+    O(d^2 + m (d + F))."""
+    size, pairs = sums.gram.shape[1], len(sums.visits)
+    actions = len(sums.alarm_step) - pairs
+    first, last = work.next_start[pair], work.next_start[pair + 1]
+    of_goal = work.next_start[pairs] + pairs + work.pair_action[pair]
+    sums.given[pair] = False
+    sums.visits[pair] = 0
+    sums.alarm_step[pair] = NO_ALARM
+    sums.alarm_case[pair] = NO_ALARM
+    for r in range(size):
+        for c in range(size):
+            sums.gram[pair, r, c] = REGULARIZATION if r == c else 0.0
+            sums.gram_low[pair, r, c] = 0.0
+            sums.inverse[pair, r, c] = 1.0 / REGULARIZATION if r == c else 0.0
+    for place in range(first, last + 1):
+        number = place if place < last else work.next_start[pairs] + pair
+        assumed = 1.0 / (last - first) if place < last else 0.5
+        for j in range(size):
+            sums.outcome_sums[number, j] = assumed * REGULARIZATION
+        forget_number(sums, number)
+    forget_number(sums, of_goal)
+    forget_number(sums, of_goal + actions)

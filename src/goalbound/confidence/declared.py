@@ -1,0 +1,119 @@
+"""Declared losses, rows and floors, around any confidence model or point estimate.
+
+What is known of a pair is put in the place of its set, each by itself; all else is the inner model's. Known losses and
+rows need no share of the failure probability (:class:`.protocol.Counted`). The loop puts floors in, for all pairs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.confidence.protocol import SetSlots
+from goalbound.confidence.regression import dot
+from goalbound.jit.compile import Slot, lean
+from goalbound.jit.struct import Struct
+from goalbound.planning.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET
+
+inner_loss_set = Slot("inner_loss_set")
+inner_row_set = Slot("inner_row_set")
+inner_known_width = Slot("inner_known_width")
+inner_loss_width = Slot("inner_loss_width")
+inner_is_known = Slot("inner_is_known")
+
+
+class Declared(Struct):
+    """What was declared of single pairs: ``constants.declared``."""
+
+    floor: NDArray[np.float64]
+    """[N] a lower bound of the mean loss, what is added included"""
+    loss_known: NDArray[np.bool_]
+    """[N]"""
+    losses: NDArray[np.float64]
+    """[N, d] where known"""
+    row_known: NDArray[np.bool_]
+    """[N]"""
+    rows: NDArray[np.float64]
+    """[M, d] where known; empty if no row is"""
+
+
+@lean
+def known_row(constants, view, pair):
+    """Write a known row, in the order of the support: intervals of no length, or a point."""
+    sets = view.sets
+    goal = len(constants.pair_start) - 1
+    first = constants.next_start[pair]
+    used = 0
+    mass = 0.0
+    for place in range(first, constants.next_start[pair + 1]):
+        if constants.next_state[place] == goal and sets.shape != INTERVAL_SET:
+            continue
+        q = dot(constants.declared.rows[place], view.context)
+        sets.state[first + used] = constants.next_state[place]
+        if sets.shape == INTERVAL_SET:
+            sets.low[first + used] = q
+            sets.high[first + used] = q
+        else:
+            sets.centre[first + used] = q
+            mass += q * q
+        used += 1
+    sets.used[pair] = used
+    sets.mass[pair] = NO_GOAL if cannot_reach_goal(constants, pair) else mass
+    sets.ball[pair] = 0.0
+
+
+@lean
+def declared_loss_set(constants, state, view, pair):
+    """The known loss, or the inner set."""
+    if constants.declared.loss_known[pair]:
+        loss = min(dot(constants.declared.losses[pair], view.context), 1.0)
+        return loss, loss
+    return inner_loss_set(constants, state, view, pair)
+
+
+@lean
+def declared_row_set(constants, state, view, pair):
+    """The known row, or the inner set."""
+    if constants.declared.row_known[pair]:
+        known_row(constants, view, pair)
+        return 0.0
+    return inner_row_set(constants, state, view, pair)
+
+
+@lean
+def declared_known_width(constants, state, view, pair, low, high, width):
+    """Nothing where all is known; the width of the losses where the row is."""
+    if constants.declared.row_known[pair]:
+        if constants.declared.loss_known[pair]:
+            return 0.0
+        return inner_loss_width(constants, state, view, pair, low, high, width)
+    return inner_known_width(constants, state, view, pair, low, high, width)
+
+
+@lean
+def declared_is_known(constants, state, view, pair):
+    """A pair is known where its loss and its row are."""
+    if constants.declared.row_known[pair] and constants.declared.loss_known[pair]:
+        return True
+    return inner_is_known(constants, state, view, pair)
+
+
+@cache
+def around(inner: SetSlots) -> SetSlots:
+    """The kernels of a confidence model with what is declared put in."""
+    filling = {
+        inner_loss_set: inner.loss_set,
+        inner_row_set: inner.row_set,
+        inner_known_width: inner.known_width,
+        inner_loss_width: inner.loss_width,
+        inner_is_known: inner.is_known,
+    }
+    return inner._replace(
+        loss_set=declared_loss_set.filled(filling),
+        row_set=declared_row_set.filled(filling),
+        known_width=declared_known_width.filled(filling),
+        is_known=declared_is_known.filled(filling),
+    )

@@ -1,0 +1,220 @@
+"""The slots that a confidence model fills in the loop of a learner, and what its room offers Python.
+
+A *room* is one confidence model: its kernels, its constants, its state and its checks. The loop of the learner
+(:mod:`goalbound.learners.loop`) names the slots below and nothing of any room. Kernels of a room take
+
+    constants   of the run: the support, the ridge, declared losses and rows; ``constants.sets`` are the room's own
+    state       of the learner: the sums of all pairs; ``state.sets`` is the room's own
+    view        how one context looks: ``view.sets`` are the sets of all pairs as the planner takes them, ``view.room``
+                is the room's own; ``view.direction`` is V^-1 c, ``view.norm[pair]`` the norm of c in V^-1
+
+and are plain functions marked by :mod:`goalbound.jit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log, sqrt
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.errors import LearnerError
+from goalbound.jit.compile import Kernel, Slot, lean
+from goalbound.jit.struct import Struct
+from goalbound.models import BallSet, IntervalSet, Support
+
+KNOWN_FACTOR = 10.0
+"""Of the known test, eq. (ineq-known)."""
+
+loss_set = Slot("loss_set")
+row_set = Slot("row_set")
+loss_width = Slot("loss_width")
+known_width = Slot("known_width")
+is_known = Slot("is_known")
+before_visit = Slot("before_visit")
+enters = Slot("enters")
+missing = Slot("missing")
+learn = Slot("learn")
+renew = Slot("renew")
+start = Slot("start")
+erase = Slot("erase")
+take_over = Slot("take_over")
+
+
+@lean
+def nothing_of_pair(constants, state, pair):
+    """Nothing is kept of a pair."""
+
+
+@lean
+def nothing_of_view(constants, state, view, pair):
+    """Nothing is to be done."""
+
+
+@lean
+def nothing_missing(constants, state, view, pair, sign):
+    """Visits without an outcome count in the sums alone."""
+
+
+@lean
+def nothing_learned(constants, state, view, pair, place, loss):
+    """Outcomes count in the sums alone."""
+
+
+@lean
+def nothing_renewed(constants, state, scratch, pair):
+    """No estimate is kept: sets are made from the sums."""
+
+
+@lean
+def is_known_by_width(constants, state, view, pair):
+    """eq. (ineq-known), with the Gram matrix and the visits at the start of the interval; strict as printed."""
+    scale = KNOWN_FACTOR * view.progress["loss_bound"]
+    if scale * view.known_width[pair] >= constants.loss_floor:
+        return False
+    wide = sqrt(log(4.0 * view.progress["interval"] / constants.delta))
+    return scale * wide * view.norm[pair] < constants.loss_floor
+
+
+class SetSlots(NamedTuple):
+    """The kernels of a confidence model. Those with a default may be left out.
+
+    Attributes:
+        loss_set: ``(constants, state, view, pair) -> low, high`` the plausible losses of a pair.
+        row_set: ``(constants, state, view, pair) -> width`` writes the plausible rows of a pair to ``view.sets``.
+        known_width: ``(constants, state, view, pair, low, high, width) -> width`` what the known test takes.
+        loss_width: likewise, where the row of the pair is declared.
+        is_known: ``(constants, state, view, pair) -> bool`` the known test.
+        before_visit: ``(constants, state, view, pair)`` a pair is about to be played: forecasts of its outcome.
+        enters: ``(constants, state, view, pair)`` a visit is about to enter the Gram matrix; its outcome is not looked
+            at.
+        missing: ``(constants, state, view, pair, sign)`` a visit without its outcome counts from now on (1), or its
+            outcome has come (-1).
+        learn: ``(constants, state, view, pair, place, loss)`` an outcome has entered the sums.
+        renew: ``(constants, state, scratch, pair)`` the estimate and the radii of a pair whose sums have changed.
+        start: ``(constants, state, pair)`` the same where there is no data.
+        erase: ``(constants, state, pair)`` all that was seen of a pair is forgotten; ``start`` follows.
+        take_over: ``(constants, state, pair)`` the sums of a pair came from another learner; ``renew`` follows.
+    """
+
+    loss_set: Kernel
+    row_set: Kernel
+    known_width: Kernel
+    loss_width: Kernel
+    is_known: Kernel = is_known_by_width
+    before_visit: Kernel = nothing_of_view
+    enters: Kernel = nothing_of_view
+    missing: Kernel = nothing_missing
+    learn: Kernel = nothing_learned
+    renew: Kernel = nothing_renewed
+    start: Kernel = nothing_of_pair
+    erase: Kernel = nothing_of_pair
+    take_over: Kernel = nothing_of_pair
+
+    def filling(self) -> dict[Slot, Kernel]:
+        """The kernels by their slots."""
+        return {globals()[name]: kernel for name, kernel in self._asdict().items()}
+
+
+class Empty(Struct):
+    """A struct without fields: the state or the view of a room that keeps nothing there."""
+
+
+class Counted(NamedTuple):
+    """What the failure probability of the sets is divided by: what is declared needs none of it."""
+
+    losses: NDArray[np.bool_]
+    """[N] the pairs whose loss is not known"""
+    rows: NDArray[np.bool_]
+    """[N] the pairs whose row is not known"""
+    guesses: NDArray[np.bool_]
+    """[N] the pairs whose sums begin with a guess; it needs none either"""
+
+
+class Run(NamedTuple):
+    """What the constants of a room may depend on."""
+
+    support: Support
+    size: int
+    """d"""
+    delta: float
+    regularization: float
+    counted: Counted
+
+
+class ConfidenceModel:
+    """A room: which losses and rows are plausible, given what was seen. Frozen; compared by value.
+
+    Subclass it: what is left out keeps nothing. docs/how_to/write_a_room.md writes one.
+
+    Attributes:
+        name: what it is called where results are recorded.
+        scale: what its widths are multiplied by.
+        proven: whether the sets of all pairs hold the truth at all times with probability 1 - delta.
+        slots: its kernels.
+        shape: L2_BALL, L1_BALL or INTERVAL_SET: how it fills ``view.sets``.
+        learns_from_sets: whether a step is learned by the sets as they were just before it, which are then computed
+            first.
+    """
+
+    name: str
+    scale: float = 1.0
+    proven: bool = False
+    slots: SetSlots
+    shape: int
+    learns_from_sets: bool = False
+
+    @property
+    def room(self) -> Self:
+        """Itself; a rule of the widths has another one."""
+        return self
+
+    def constants(self, run: Run) -> Struct:
+        """Its ``constants.sets``."""
+        return Empty()
+
+    def delta_of_tests(self, delta: float) -> float:
+        """The failure probability that the known test and the doubling of the loss bound divide by 4."""
+        return delta
+
+    def new_state(self, run: Run, constants: Any) -> Struct:
+        """Its ``state.sets``, before anything was seen."""
+        return Empty()
+
+    def new_view(self, run: Run) -> Struct:
+        """Its ``view.room``."""
+        return Empty()
+
+    def step_work(self, constants: Any) -> float:
+        """What learning from a step costs besides the regression, in next states that are looked at, for each."""
+        return 0.0
+
+    def plan_work(self) -> int:
+        """How many times more a step costs as Python than one of the paper's sets."""
+        return 1
+
+    def state_in_use(self, state: Any) -> Struct:
+        """The state without room that nothing uses yet: what is in a file."""
+        return state
+
+    def claim(self, state: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the room that the state of a file needs; its arrays by their paths."""
+
+    def check(self, learner: Any) -> None:
+        """An error unless what was read from a file into the state of a learner follows from some steps."""
+
+    def check_views(self, views: Any) -> None:
+        """The same of ``view.room`` of the open episodes; its arrays have an axis in front for them."""
+
+    def confidence_set(self, learner: Any, view: Any) -> BallSet | IntervalSet:
+        """The sets of all pairs as ``view`` holds them."""
+        raise LearnerError(f"a {type(learner).__name__} has no confidence sets; use an LRCSSP")
+
+    def as_json(self) -> dict[str, Any]:
+        """For files and records, with the key ``name``."""
+        return {"name": self.name}
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,1 +1,0 @@
-"""The hot loops: arrays and structs of arrays in, arrays out."""

@@ -1,0 +1,148 @@
+"""What a learner by ridge regression answers: its estimate, its sets, bounds of policies, explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.confidence.estimate import Estimate, project, ridge_estimate
+from goalbound.confidence.statistics import by_support
+from goalbound.errors import ArgumentError, LearnerError
+from goalbound.learners import loop as kernels
+from goalbound.learners.card import PROVEN, learner_card
+from goalbound.learners.caveats import united_caveats
+from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
+from goalbound.models import SSP, BallSet, IntervalSet
+from goalbound.models.validation import set_readonly
+from goalbound.planning.evaluation import evaluate
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET
+from goalbound.planning.policy_bounds import UNPROVEN_WIDTHS, PolicyBounds, policy_bounds
+from goalbound.planning.robust_plan import robust_plan
+
+if TYPE_CHECKING:
+    from goalbound.learners.learner import RidgeLearner
+
+CONTRADICTED = "what was seen contradicts the model or what was declared, see alarm"
+"""Why the bounds of a learner with an alarm are not proven."""
+Floats = NDArray[np.float64]
+
+
+def _check_has_sets(learner: RidgeLearner, name: str) -> None:
+    if not learner.has_sets:
+        raise LearnerError(
+            f"a {type(learner).__name__} has no confidence sets, and so no {name}; use an LRCSSP, which takes its data "
+            "by merge(learner)"
+        )
+
+
+def estimate_of(learner: RidgeLearner) -> Estimate:
+    """The projected estimate."""
+    guessed = learner.prior is not None and bool(learner.prior.guessed.any())
+    if learner.has_sets and (guessed or learner._assembly.room.shape == INTERVAL_SET):  # no projection is kept
+        around = learner.prior.model_prior() if learner.prior is not None and guessed else None
+        return project(ridge_estimate(learner.statistics, around=around))
+    support, regression, kept = learner.support, learner._state.regression, learner._state.sets
+    rows = by_support(support, regression, kept.rows)
+    to_goal = support.next_state == support.states
+    pair = np.searchsorted(support.next_start, np.flatnonzero(to_goal), side="right") - 1
+    rows[to_goal] = 1.0 - np.add.reduceat(rows, support.next_start[:-1], axis=0)[pair]
+    losses, gram = set_readonly(kept.losses.copy()), set_readonly(regression.gram.copy())
+    return Estimate(support, losses, set_readonly(rows), gram, projected=True)
+
+
+def estimated(learner: RidgeLearner, context: Floats) -> SSP:
+    """The projected estimate under a context, with what is known beforehand put in."""
+    model = learner.estimate.model().at(context)
+    prior = learner.prior
+    if prior is None:
+        return model
+    known = np.repeat(prior.row_known, np.diff(learner.support.next_start))
+    losses = np.where(prior.loss_known, np.clip(prior.losses @ context, 0.0, 1.0), model.losses)
+    rows = np.where(known, prior.rows @ context, model.probabilities) if known.any() else model.probabilities
+    return SSP(learner.support, losses, rows)
+
+
+def values_in(model: SSP, policy: NDArray[np.int64]) -> Floats:
+    """[S + 1] what a policy loses until the goal in a model; infinite where it does not arrive."""
+    found = evaluate(model, policy)
+    return set_readonly(np.where(np.isinf(found.hitting_times), np.inf, found.values))
+
+
+def confidence_set_of(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
+    """The sets of all pairs under a context, as plans take them."""
+    _check_has_sets(learner, "confidence_set")
+    view = learner._new_episode_state()
+    view.context[:] = context
+    learner._run(kernels.all_pair_sets)(learner._constants, learner._state, view)
+    return learner._assembly.room.confidence_set(learner, view)
+
+
+def plausible(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
+    """The confidence set without what the zero-loss variant adds to the losses."""
+    sets, added = confidence_set_of(learner, context), learner.added_loss
+    if added == 0.0:
+        return sets
+    low = np.maximum(sets.loss_low - added * (1.0 + 1e-15), 0.0)
+    return replace(sets, loss_low=low, loss_high=np.maximum(sets.loss_high - added * (1.0 - 1e-15), low))
+
+
+def policy_bounds_of(
+    learner: RidgeLearner, context: Floats, policy: ArrayLike | Mapping[Any, Any] | None
+) -> PolicyBounds:
+    """What a policy loses under a context, by the sets."""
+    _check_has_sets(learner, "policy_bounds")
+    chosen = learner.plan(context).policy if policy is None else policy
+    return _completed(learner, policy_bounds(plausible(learner, context), chosen), context)
+
+
+def robust_plan_of(learner: RidgeLearner, context: Floats) -> PolicyBounds:
+    """The policy that loses least in the worst plausible model."""
+    _check_has_sets(learner, "robust_plan")
+    return _completed(learner, robust_plan(plausible(learner, context)), context)
+
+
+def _completed(learner: RidgeLearner, bounds: PolicyBounds, context: Floats) -> PolicyBounds:
+    """The bounds with the estimate, with what the learner's card says of the sets, and why they are not proven."""
+    card = learner_card(learner)
+    return replace(
+        bounds,
+        estimate=values_in(estimated(learner, context), bounds.policy),
+        proven=card.guarantee == PROVEN and learner.alarm is None,
+        delta=card.delta,
+        caveats=_not_proven(learner),
+    )
+
+
+def _not_proven(learner: RidgeLearner) -> tuple[str, ...]:
+    """All reasons why the bounds are not proven."""
+    widths = () if learner.settings.widths.proven else (UNPROVEN_WIDTHS,)
+    contradicted = () if learner.alarm is None else (CONTRADICTED,)
+    return united_caveats(widths, contradicted, learner.caveats)
+
+
+def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> Explanation:
+    """Why the learner would play what its plan plays in a state under a context."""
+    here = learner.support.state(state)
+    if here == learner.support.states:
+        raise ArgumentError("state is the goal; nothing is done there: give one of the states")
+    found = explain(_evidence(learner, context), context, here)
+    return learner.settings.exploration.noted(learner, found, here)
+
+
+def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
+    """What there is to explain a plan with."""
+    plan, model = learner.plan(context), estimated(learner, context)
+    values = values_in(model, plan.policy)
+    known = plan.known if learner_card(learner).has_known_test else None
+    pull = ridge_pull(learner._state.regression.inverse, context, learner.settings.regularization)
+    if learner.prior is not None:  # guesses are what these estimates are pulled to
+        pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
+    found = Evidence(model, plan.policy, values, learner._state.regression.visits, known, pull=pull)
+    if not learner.has_sets:
+        return found
+    sets = plausible(learner, context)
+    return replace(found, sets=sets, bounds=_completed(learner, policy_bounds(sets, found.policy), context))

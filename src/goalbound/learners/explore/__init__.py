@@ -1,0 +1,1 @@
+"""Exploration rules: one module each."""

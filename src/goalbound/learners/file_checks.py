@@ -1,0 +1,154 @@
+"""What was read from the file of a ridge learner fits together: no number that kernels use as an index is out of range,
+and every sum is one that visits lead to. Contexts are not negative and sum to 1, outcomes lie in [0, 1].
+
+One function for each group of fields, which names the first array that does not fit. Bounds leave room for rounding;
+what they leave to a forger is a learner of other steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.confidence.checks import SLACK, check_watch, ridge_of, visited
+from goalbound.confidence.pending import UNIT, Pending
+from goalbound.confidence.regression import RegressionSums
+from goalbound.errors import FileFormatError
+from goalbound.learners.state import EpisodeState
+from goalbound.models import Support
+from goalbound.models.files.ranges import LARGEST, MANY, around, within, within_record
+from goalbound.models.validation import check_distribution
+from goalbound.planning.kernels.stochastic_rows import NO_GOAL, TO_BEST
+
+if TYPE_CHECKING:
+    from goalbound.learners.learner import RidgeLearner
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def check_size(arrays: Mapping[str, NDArray[Any]], support: Support, size: int) -> None:
+    """The Gram matrices of a learner are there, so that a header alone cannot claim memory."""
+    shape = (support.pairs, size, size)
+    if "state.regression.gram" not in arrays or arrays["state.regression.gram"].shape != shape:
+        raise FileFormatError(f"state.regression.gram is missing or not of shape {shape}, as support and settings ask")
+
+
+def check_learner_state(learner: RidgeLearner) -> None:
+    """All arrays of a learner, each for itself and together; its rooms check theirs."""
+    state, constants, support = learner._state, learner._constants, learner.support
+    ridge, model = ridge_of(constants), constants.model
+    check_indices(state.regression, support)
+    within("policy", state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("change_log", state.change_log, 0, support.pairs - 1)
+    failed = 0 if learner.has_sets else MANY  # confidence sets bear with any projection
+    within_record("totals", state.totals, loss_bound=(1.0, LARGEST), failed_projections=(0, failed))
+    check_values(state.values)
+    check_sums(state.regression, ridge, np.where(model.guessed, ridge, 0.0), model.losses, support)
+    check_changes(state.revision, state.log_det, state.regression, ridge, int(state.totals["changes"]))
+    check_pending(state.pending, state.regression.visits, constants.regularization)
+    learner._assembly.room.check(learner)
+    check_watch(state.watch, support)
+
+
+def check_indices(regression: RegressionSums, support: Support) -> None:
+    """Visits, and which next states have an index: each once, and all where the goal cannot follow."""
+    starts = support.next_start
+    lengths = np.diff(starts) - (support.next_state[starts[1:] - 1] == support.states)
+    within("visits", regression.visits, 0, MANY)
+    within("seen", regression.seen, 0, lengths)
+    within("seen_index", regression.seen_index, -1, np.repeat(regression.seen, np.diff(starts)) - 1)
+    within("seen_state", regression.seen_state, 0, support.states - 1)
+    taken = np.flatnonzero(regression.seen_index >= 0)
+    pair = np.searchsorted(starts, taken, side="right") - 1
+    stands = regression.seen_state[starts[pair] + regression.seen_index[taken]]
+    within("seen_state", stands, support.next_state[taken], support.next_state[taken])
+    count = np.bincount(pair, minlength=support.pairs)
+    within("seen", regression.seen, count, count)
+    whole = ~support.leads_to_goal
+    within("seen", regression.seen[whole], lengths[whole], lengths[whole])
+
+
+def check_sums(regression: RegressionSums, ridge: Floats, guessed: Floats, guesses: Floats, support: Support) -> None:
+    """Gram matrices, and sums of losses and of next states. Sums of pairs that were guessed begin with the weight
+    ``guessed`` [N] and the losses ``guesses`` [N, d]."""
+    data, slack = visited(regression, ridge)
+    visits, size, wide = regression.visits.astype(np.float64), data.shape[1], slack[:, None, None]
+    upper = np.broadcast_to(visits[:, None, None] + wide, data.shape)
+    within("state.regression.gram less the ridge", data, -wide, upper)
+    within("state.regression.gram less its transpose", data - data.swapaxes(1, 2), *around(0.0, wide))
+    total = data.sum(axis=(1, 2))  # each visit adds 1
+    within("state.regression.gram less the ridge, summed,", total, *around(visits, size * size * slack))
+    diagonal = data[:, range(size), range(size)]
+    largest = np.sqrt(np.maximum(diagonal[:, :, None] * diagonal[:, None, :], 0.0))
+    within("state.regression.gram beside its diagonal", data, -wide, largest + wide)
+    within("state.regression.gram_low", regression.gram_low, *around(0.0, wide))
+    within("state.regression.loss_low", regression.loss_low, *around(0.0, slack[:, None]))
+    within("state.regression.goal_low", regression.goal_low, *around(0.0, slack[:, None]))
+    within("state.regression.inverse", regression.inverse, *around(0.0, 2.0 / ridge.min()))
+    starts, room, weight = support.next_start, (size * slack)[:, None], guessed[:, None]
+    contexts, lengths = data.sum(axis=2), np.diff(starts)
+    within("state.regression.loss_sums", regression.loss_sums - weight * guesses, -room, contexts + room)
+    most, each = contexts + weight + room, np.repeat(room, lengths, axis=0)
+    within("state.regression.goal_sums", regression.goal_sums, -room, most)
+    within("state.regression.next_sums", regression.next_sums, -each, np.repeat(most, lengths, axis=0))
+    within("state.regression.next_low", regression.next_low, *around(0.0, each))
+    came = np.add.reduceat(regression.next_sums, starts[:-1], axis=0) + regression.goal_sums - weight
+    within("state.regression.next_sums and goal_sums together", came, -room, contexts + room)
+
+
+def check_changes(revision: Integers, log_det: Floats, regression: RegressionSums, ridge: Floats, changes: int) -> None:
+    """How often estimates have changed, and ``log_det``, an upper bound by what rounding adds."""
+    within("state.revision", revision, 0, changes + len(revision) + 1)
+    data, slack = visited(regression, ridge)
+    eigenvalues = np.maximum(np.linalg.eigvalsh(data) - slack[:, None], 0.0)
+    least = np.log1p(eigenvalues / ridge[:, None]).sum(axis=1)
+    most = data.shape[1] * np.log1p((regression.visits + float(changes)) / ridge)
+    within("state.log_det", log_det, (1.0 - SLACK) * least - SLACK, 1.01 * most + 1.0)
+
+
+def check_pending(pending: Pending, visits: Integers, regularization: float) -> None:
+    """Visits without an outcome: a context has d entries that sum to 1, its norm is at most that of the first visit."""
+    within("pending visits", pending.visits, 0, visits)
+    units = pending.visits / UNIT + pending.contexts.shape[1] * pending.visits
+    within("pending contexts", pending.contexts, 0, np.minimum(units, MANY)[:, None])
+    within("pending contexts", pending.contexts.sum(axis=1), 0, units)
+    within("pending norms", pending.norms, 0, np.minimum(units * (1.01 / np.sqrt(regularization) + 1.0), MANY))
+
+
+def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:
+    """The arrays of K episodes, each with an axis in front for them, each for itself and together."""
+    sets = states.sets
+    _check_contexts(states.context)
+    lengths = np.diff(support.next_start)
+    within("policy", states.iteration.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
+    within("used", sets.used, 0, lengths)
+    whole = (sets.mass == NO_GOAL) | (sets.mass == TO_BEST)
+    all_used = np.broadcast_to(lengths, whole.shape)[whole]
+    within("used", sets.used[whole], all_used, all_used)
+    within("mass", sets.mass[:, support.leads_to_goal], 0.0, LARGEST)
+    within("state", sets.state, 0, support.states)
+    within("low", sets.low, 0.0, 1.0)
+    within("high", sets.high, 0.0, 1.0)
+    within("centre", sets.centre, 0.0, 1.0 + 1e-6)
+    within("ball", sets.ball, 0.0, LARGEST)
+    within("norm", states.norm, 0.0, LARGEST)
+    within("known_width", states.known_width, 0.0, LARGEST)
+    within_record("progress", states.progress, interval=(1, MANY), counted=(0, awaits.astype(np.int64)))
+    check_values(states.iteration.values)
+
+
+def _check_contexts(contexts: Floats) -> None:
+    """[K, d] points of the simplex."""
+    plain = ((contexts >= 0.0) & (contexts <= 1.0)).all(axis=1) & (abs(contexts.sum(axis=1) - 1.0) <= 2.0**-40)
+    for context in contexts[~plain]:
+        check_distribution(context, "context", len(context), "component")
+
+
+def check_values(values: Floats) -> None:
+    """[..., S + 1] what is lost until the goal."""
+    within("values", values[..., :-1], 0.0, LARGEST)
+    within("values of the goal", values[..., -1:], 0.0, 0.0)

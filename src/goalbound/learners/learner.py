@@ -1,0 +1,626 @@
+"""Learners by ridge regression: the sums, the plans, the visits whose outcome is awaited, for any room and any rule."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from functools import cached_property
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalbound.confidence import Statistics
+from goalbound.confidence.active_set import new_projection_workspace
+from goalbound.confidence.linearity import NO_EPISODE
+from goalbound.confidence.protocol import Empty
+from goalbound.confidence.regression import new_regression_sums
+from goalbound.errors import ArgumentError, ProjectionFailed
+from goalbound.jit.compile import Kernel
+from goalbound.jit.records import assign
+from goalbound.learners import episode_loop
+from goalbound.learners import loop as kernels
+from goalbound.learners.base import LearnerBase, in_own_unit
+from goalbound.learners.batch import Batch
+from goalbound.learners.card import Card, ridge_card
+from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
+from goalbound.learners.checks import check_leads, checked_support
+from goalbound.learners.doubling import bounded_plan, reset_data
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.plan import Plan, make_plan
+from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.program import Assembly, Program
+from goalbound.learners.settings import LearnerOptions, Settings
+from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
+from goalbound.learners.step_log import part_of, single_step
+from goalbound.learners.steps import StepArrays, learn_steps
+from goalbound.learners.visits import forecast, keep_pending
+from goalbound.models import LinearCSSP, Support
+from goalbound.models.validation import check_distribution, check_memory
+from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET, doubled_beyond
+
+if TYPE_CHECKING:
+    from goalbound.confidence import Estimate, Widths
+    from goalbound.confidence.protocol import ConfidenceModel
+    from goalbound.learners.alarm import ModelViolation
+    from goalbound.learners.explanation import Explanation
+    from goalbound.models import BallSet, IntervalSet
+    from goalbound.planning import PolicyBounds
+    from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
+
+NO_AUDIT = Empty()
+"""In the place of an audit where nobody watches."""
+
+
+class RidgeLearner(LearnerBase):
+    """Learns by ridge regression for each pair, with any confidence model and any exploration rule.
+
+    :class:`~goalbound.LRCSSP` and the learners of :mod:`goalbound.learners.ridge` are this one with rooms of ours;
+    a room of your own is passed in ``settings`` (docs/how_to/write_a_room.md).
+
+    Args:
+        support: the pairs and where each may lead.
+        settings: :meth:`Settings.of <goalbound.learners.settings.Settings.of>`: the confidence model (``widths``), the
+            exploration rule (``exploration``), and all numbers.
+        prior: what is known, or guessed, of single pairs.
+        rng: for rules that draw.
+    """
+
+    kind = "RidgeLearner"
+    card = Card(ridge_card)
+    rules: ClassVar[tuple[type[Any], ...]] = (object,)
+    """The exploration rules of this class."""
+    settings: Settings
+    _state: LearnerState
+    _loop = episode_loop.play
+    _settings_type = Settings
+    _warned = False
+
+    def __init__(
+        self,
+        support: Support,
+        settings: Settings,
+        *,
+        prior: PriorKnowledge | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        if prior is not None and not isinstance(prior, PriorKnowledge):
+            raise ArgumentError(
+                f"prior is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
+            )
+        checked_support(support)
+        if prior is not None and (prior.support != support or prior.context_size != settings.context_size):
+            raise ArgumentError("the prior is of another support or context size than the learner's")
+        if prior is not None and prior.row_known.any():
+            checked_support(support, prior.possible)
+        self._init_base(support, settings, rng, counted_early=settings.is_optimistic)
+        self.prior = prior
+        size = settings.context_size
+        check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
+        made = Assembly(settings, support, prior)
+        self._assembly = made
+        self._constants = made.constants
+        self._state = new_learner_state(
+            new_regression_sums(support.pairs, support.triples, size, settings.regularization),
+            support.pair_start,
+            loss_floor=made.constants.loss_floor,
+            loss_bound=1.0 if settings.loss_bound is None else float(settings.loss_bound),
+            sets=made.room.new_state(made.run, made.constants.sets),
+            watch=made.new_watch(),
+        )
+        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._workspace = self._new_workspace()
+        self._run(reset_data)(self._constants, self._state)
+
+    @property
+    def _program(self) -> Program:
+        return self._assembly.program
+
+    def _run(self, kernel: Kernel, work: int | None = None) -> Callable[..., Any]:
+        """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
+        return self._effort.engine(self.support.triples if work is None else work)(self._program[kernel])
+
+    def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
+        """Room to evaluate policies."""
+        support, eliminates = self.support, self._assembly.eliminates
+        if eliminates or self.settings.is_optimistic:
+            return new_evaluation_workspace(support.states if eliminates else 0)
+        from goalbound.learners.krylov import new_krylov_workspace
+
+        return new_krylov_workspace(support, self._effort.engine(support.triples))
+
+    @classmethod
+    def _made(
+        cls, support: Support, settings: Settings, prior: PriorKnowledge | None, rng: np.random.Generator | None
+    ) -> Self:
+        """One of this class with settings that were checked."""
+        learner = cls.__new__(cls)
+        RidgeLearner.__init__(learner, support, settings, prior=prior, rng=rng)
+        return learner
+
+    def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
+        """An episode under a context. Many may be open at once; what one observes, the others know.
+
+        Nothing is planned yet. Which interval number an episode has is settled here; which plan, at its first ``act``.
+        ``id`` is a name of yours, that no other open episode has: the learner holds the episode until it ends, and
+        :meth:`episode` finds it, in checkpoints too.
+        """
+        weights, id = self._checked_context(context), self._checked_id(id)
+        episode_state = self._new_episode_state()
+        self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
+        return LearnerEpisode(self, episode_state, id=id)
+
+    @in_own_unit
+    def plan(self, context: ArrayLike) -> Plan:
+        """What the learner would do now under a context. Nothing is changed by looking.
+
+        With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
+        learner that samples shows the plan of its estimate.
+        """
+        weights = self._checked_context(context)
+        self._check_projections()
+        episode_state = self._new_episode_state()
+        totals = self._state.totals.copy()
+        self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
+        assign(self._state.totals, totals)
+        if not self._run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+            raise self._stopped()
+        optimistic = self._run(kernels.max_optimistic_value)(self._constants, episode_state)
+        if self._assembly.doubles:
+            progress = episode_state.progress
+            progress["loss_bound"] = self._run(doubled_beyond)(progress["loss_bound"], optimistic)
+        return self._shown(episode_state)
+
+    def merge(self, other: RidgeLearner) -> None:
+        """Add the data of another learner on the same support, of any class and settings; ``other`` stays as it is.
+
+        The sums are those of one learner that saw all steps. Each step must count once: a copy, or a learner loaded
+        from the same file, shares its past. From then on the sets hold with probability 1 - delta, if neither learner
+        chose by what only the other saw later, and ``other`` was not selected by its outcomes. Its data counts in the
+        intervals of the sums alone: likelihoods go on for this learner's steps, and in pairs that ``other`` visited
+        each visit so far counts with the largest variance there is. For tight sets of all data, learn both logs again
+        in one learner. Open episodes of this learner plan anew.
+
+        A learner without confidence sets does not count visits whose outcome was lost (``abandon``, ``moved_to``): sets
+        made from its data hold if there was none, or if outcomes were missing at random.
+
+        >>> from goalbound import LRCSSP, Step, Support
+        >>> here, there = (LRCSSP(Support.full(2, 2), 2, loss_floor=0.1) for _ in range(2))
+        >>> here.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
+        >>> there.learn([0.6, 0.4], Step(0, 1, 0.25, 2))
+        >>> here.merge(there)
+        >>> here.statistics.visits
+        array([0, 2, 0, 0])
+        """
+        from goalbound.learners import transfer
+
+        transfer.merge(self, other)
+
+    def extended(self, support: Support) -> Self:
+        """A new learner on a larger support, with the sums of this one; this one stays as it is.
+
+        The support may have new states, new actions, and new next states of old pairs; it has all that the old one has,
+        by names where both have names, else by numbers. Settings, prior knowledge and :attr:`caveats` stay. A
+        ``loss_bound`` that was given must hold for the new states too. From then on the sets hold with probability 1 -
+        delta. What makes them tight begins anew: likelihoods and the test of the linear model with the next step, and
+        each visit so far counts with the largest variance there is. To have them tight, learn the log again.
+
+        Next states that are new for a pair were followed by none of its steps so far. That is right if they were
+        possible and never came. It is wrong if they could not come before (the world has changed), and if steps into
+        them were refused: learn those right after this.
+
+        >>> from goalbound import LRCSSP, Step, Support
+        >>> learner = LRCSSP(Support.from_pairs([{0: [0, 1]}]), 2, loss_floor=0.1)
+        >>> learner.learn([0.3, 0.7], Step(0, 0, 0.5, 1))
+        >>> larger = learner.extended(Support.from_pairs([{0: [0, 1, 2], 1: [2]}, {0: [0, 2]}]))
+        >>> larger.statistics.visits, larger.estimate.model().at([0.3, 0.7]).support.states
+        (array([1, 0, 0]), 2)
+        """
+        from goalbound.learners import transfer
+
+        return transfer.extended(self, support)
+
+    def with_settings(
+        self,
+        *,
+        loss_floor: float | EllipsisType = ...,
+        loss_bound: float | EllipsisType | None = ...,
+        widths: Widths | ConfidenceModel | EllipsisType = ...,
+        delta: float | EllipsisType = ...,
+        prior: PriorKnowledge | EllipsisType | None = ...,
+        options: LearnerOptions | EllipsisType = ...,
+    ) -> Self:
+        """A new learner of the same class with the sums of this one, under other settings; what is left out stays as it
+        is, and so does this one.
+
+        From then on the sets hold with probability 1 - delta, if the settings do not depend on the outcomes: a
+        ``delta``, a rule of the widths or a prior that was chosen because of what was seen is a selection. What makes
+        sets tight begins anew, as in :meth:`extended`, also where no setting changes; to have them tight, learn the log
+        again. A loss bound that was found by doubling stays, and so does an alarm, unless it is about a declaration
+        that changes. Settings of learners with ``forget=True``, and ``forget`` itself, cannot be changed.
+
+        >>> from goalbound import LRCSSP, Step, Support, widths
+        >>> learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1)
+        >>> learner.learn([0.3, 0.7], Step(0, 1, 0.5, 1))
+        >>> sharp = learner.with_settings(widths=widths.sharp(), delta=0.05)
+        >>> print(sharp.settings.widths, sharp.settings.delta, sharp.statistics.visits)
+        sharp 0.05 [0 1 0 0]
+        """
+        from goalbound.learners import transfer
+
+        given = {
+            "loss_floor": loss_floor,
+            "loss_bound": loss_bound,
+            "widths": widths,
+            "delta": delta,
+            "prior": prior,
+            "options": options,
+        }
+        return transfer.with_settings(self, {name: value for name, value in given.items() if value is not ...})
+
+    def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
+        """A learner of this class that has seen nothing; its generator goes on from where this one's is."""
+        learner = self._made(support, settings, prior, deepcopy(self._rng))
+        learner._take_unit(self)
+        return learner
+
+    def anew(self) -> Self:
+        """A learner with these settings that has seen nothing; its generator goes on from where this one's is."""
+        return self._made_alike(self.support, self.settings, self.prior)
+
+    @in_own_unit
+    def explain(self, context: ArrayLike, state: int | str) -> Explanation:
+        """Why the learner would play what its plan plays in a state under a context. Nothing is changed by looking.
+
+        Each action of the state with its estimated loss and next states, what it is worth if the plan is followed
+        after it, and how often it was played; with intervals where the learner has confidence sets. A learner that
+        samples, or plays at random now and then, is explained by the plan of its estimate.
+        """
+        from goalbound.learners.answers import explanation_of
+
+        return explanation_of(self, self._checked_context(context), state)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether it has confidence sets, and so what is made from them."""
+        return self.settings.is_optimistic
+
+    def confidence_set(self, context: ArrayLike) -> BallSet | IntervalSet:
+        """The losses and rows that are plausible under a context, as plans take them: balls, or intervals.
+
+        Balls are those of :func:`goalbound.widths.paper` and its scales. Intervals are those of ``sharp()``; both ends
+        of an interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do so, as their
+        rows sum to 1 anyway. Nothing is changed by this.
+
+        :func:`goalbound.extended_value_iteration` plans in either.
+        """
+        from goalbound.learners.answers import confidence_set_of
+
+        return confidence_set_of(self, self._checked_context(context))
+
+    @in_own_unit
+    def policy_bounds(self, context: ArrayLike, policy: ArrayLike | Mapping[Any, Any] | None = None) -> PolicyBounds:
+        """What a policy loses under a context: at least, by the estimate, and at most. Nothing is changed by this.
+
+        Args:
+            context: [d].
+            policy: an action for each state, by numbers or names (:func:`goalbound.policy_bounds`); None: that of
+                :meth:`plan`, whose episodes may change it as they learn.
+
+        ``lower`` and ``upper`` are the least and the largest loss in the models of :meth:`confidence_set`. With
+        probability 1 - delta the sets of all pairs hold the truth at all times and under all contexts at once; then all
+        bounds of all policies hold, however the policy and the context were chosen, the data included. Where the widths
+        are not proven, what was seen contradicts the model (:attr:`alarm`), or the data cannot prove anything
+        (:attr:`caveats`), ``proven`` is false. What the zero-loss variant adds to losses is not in these numbers.
+        ``estimate`` is the value in the projected estimate, with what is known beforehand put in; nothing is promised
+        of it.
+        """
+        from goalbound.learners.answers import policy_bounds_of
+
+        return policy_bounds_of(self, self._checked_context(context), policy)
+
+    @in_own_unit
+    def robust_plan(self, context: ArrayLike) -> PolicyBounds:
+        """The policy that loses least in the worst plausible model of a context, and its bounds as in
+        :meth:`policy_bounds`. Nothing is changed by this, and episodes do not play it: they plan optimistically.
+
+        States from which no policy arrives surely in all plausible models are in ``may_never_arrive``; their upper
+        bounds are infinite (:func:`goalbound.planning.robust_plan`).
+        """
+        from goalbound.learners.answers import robust_plan_of
+
+        return robust_plan_of(self, self._checked_context(context))
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was seen so far; it shows what the learner learns, as it learns."""
+        learner_state = self._state
+        return Statistics.over(
+            self.support,
+            learner_state.regression,
+            self.settings.regularization,
+            learner_state.pending,
+            holds_guesses=bool(self._constants.model.guessed.any()),
+        )
+
+    @property
+    def estimate(self) -> Estimate:
+        """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
+        one; confidence sets are not (:mod:`goalbound.confidence.model_prior`)."""
+        from goalbound.learners.answers import estimate_of
+
+        return estimate_of(self)
+
+    @property
+    def loss_bound(self) -> float:
+        """B: as given, or as far as doubling has come."""
+        return float(self._state.totals["loss_bound"])
+
+    @property
+    def alarm(self) -> ModelViolation | None:
+        """What first contradicted the linear model, or what was declared; None while nothing has."""
+        from goalbound.learners.alarm import model_violation
+
+        declared = self.settings.loss_floor, self.prior
+        return model_violation(self._state.watch, self.support, self.settings.context_size, *declared)
+
+    @property
+    def doublings(self) -> int:
+        """How often B was raised."""
+        return int(self._state.totals["doublings"])
+
+    @property
+    def intervals(self) -> int:
+        """m, the intervals opened so far: an unknown step ends one, whether or not a new plan is made."""
+        return int(self._state.totals["intervals"])
+
+    @property
+    def added_loss(self) -> float:
+        """epsilon, what the zero-loss variant adds to every step; 0 if there is a loss floor."""
+        return self._constants.added_loss
+
+    def check_fits(self, problem: LinearCSSP, context_size: int) -> None:
+        """An error unless the problem has the learner's pairs and leads only where it may, under contexts it knows."""
+        check_leads(self.support, problem)
+        if self.prior is not None:
+            self.prior.check_problem(problem)
+        if context_size != self.settings.context_size:
+            raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
+
+    def _shown(self, view: EpisodeState) -> Plan:
+        known = np.zeros(self.support.pairs, dtype=np.bool_)
+        self._run(kernels.known_pairs)(self._constants, self._state, view, known)
+        return make_plan(self.support, self._constants, view, known)
+
+    def _new_episode_state(self) -> EpisodeState:
+        made = self._assembly
+        return new_episode_state(
+            self.support.pair_start,
+            self.support.next_start,
+            self.settings.context_size,
+            shape=made.room.shape,
+            ceiling=self._ceiling(),
+            room=made.room.new_view(made.run),
+            explore=self.settings.exploration.new_view(made.run),
+        )
+
+    def _ceiling(self) -> float:
+        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
+        know by themselves."""
+        bound = self.settings.loss_bound
+        if bound is not None and self._assembly.room.shape == INTERVAL_SET:
+            return float(bound)
+        return self.settings.exploration.ceiling
+
+    # How it plays.
+
+    @cached_property
+    def _scratch_episode(self) -> EpisodeState:
+        """The arrays of an episode, for what has none of its own: episodes that are played in one go, single steps."""
+        return self._new_episode_state()
+
+    @property
+    def _work_of_step(self) -> int:
+        return super()._work_of_step * self._assembly.room.plan_work()
+
+    @cached_property
+    def _step_work(self) -> int:
+        """What learning from a step costs as Python, in backups of a triple: regressions of m next states, O(m d^2),
+        and as much again for each of a few rounds of the projection."""
+        longest = self.support.triples / self.support.pairs
+        more = self._assembly.room.step_work(self._constants.sets)
+        return int(longest * (1.0 + self.settings.context_size**2 / 5.0 + more))
+
+    def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
+        if not episode_state.progress["planned"]:
+            self._prepare(episode_state)
+        rule = self.settings.exploration
+        if allowed is None:
+            return rule.select(self, episode_state, state)
+        return rule.select_among(self, episode_state, state, allowed)
+
+    def _prepare(self, episode_state: EpisodeState) -> None:
+        """Plan (line 25)."""
+        self._check_projections()
+        self.settings.exploration.draw(self, episode_state)
+        if not self._run(bounded_plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+            episode_state.progress["planned"] = 0
+            raise self._stopped()
+
+    def best_pair(self, view: EpisodeState, pairs: NDArray[np.int64]) -> int:
+        """Of some pairs the one with the least backup at the values of the plan of a view."""
+        return int(self._effort.engine(0)(kernels.best_pair)(view, pairs))
+
+    def _held_plan(self, episode_state: EpisodeState) -> Plan | None:
+        return self._shown(episode_state) if episode_state.progress["planned"] else None
+
+    def _checked_context(self, context: Any) -> NDArray[np.float64]:
+        return check_distribution(context, "context", self.settings.context_size, "component")
+
+    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
+        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
+        self._run(forecast, 0)(self._constants, self._state, episode._arrays, pair)
+        super()._await_outcome(episode, pair)
+
+    def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
+        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
+        for episode in self._pending.take_uncounted(pair, last):
+            self._run(keep_pending)(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
+
+    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
+        if self.prior is not None:
+            self.prior.check_step(pair, place, context)
+
+    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
+        return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
+
+    def _learn_steps(self, steps: StepArrays, *, number: int = NO_EPISODE) -> None:
+        """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
+        episode, for the test of the linear model."""
+        self._scratch_episode.progress["number"] = number
+        waiting = set(self._pending.uncounted_pairs)
+        first = 0
+        for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
+            pair = int(steps.pairs[at])
+            if pair in waiting:
+                self._enter(part_of(steps, first, at))
+                self._count_visits_before(pair, None)
+                waiting.discard(pair)
+                first = at
+        self._enter(part_of(steps, first, len(steps.pairs)) if first else steps)
+
+    def _enter(self, steps: StepArrays) -> None:
+        run = self._run(learn_steps, len(steps.pairs) * self._step_work)
+        run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
+
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        self._count_visits_before(pair, episode)
+        run = self._run(kernels.observe, self._step_work)
+        run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
+        self._pending.remove(episode)
+
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        if self.settings.is_optimistic:
+            episode._progress["changes_known"] = self._state.totals["changes"]
+
+    def _is_in_order(self, episode: LearnerEpisode) -> bool:
+        """Whether a step that is reported only now would have counted at the same place had it been said to begin:
+        nothing was learned since the episode acted, and no other open one may hide a step that began before."""
+        alone = all(one is episode or one.ended for one in self._open)
+        return alone and bool(episode._progress["changes_known"] == self._state.totals["changes"])
+
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        if self.settings.is_optimistic and not self._is_in_order(episode):
+            self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
+        self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
+        self._run(kernels.leave_plan, 0)(self._constants, self._state, episode._arrays, pair)
+
+    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
+        if self.settings.is_optimistic and not missing_at_random:
+            self._count_visits_before(episode._pair, episode)
+            self._run(keep_pending)(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
+        episode._progress["counted"] = 0  # of the visit that the episode makes next
+        super()._abandon(episode, missing_at_random)
+
+    def _after_learning(self) -> None:
+        """Check projections, and warn the first time that outcomes contradict the model."""
+        self._check_projections()
+        if not self._warned and self._state.watch.violation["found"] and (alarm := self.alarm) is not None:
+            self._warned = True
+            warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
+
+    def _check_projections(self) -> None:
+        if self._state.totals["failed_projections"]:
+            raise ProjectionFailed(
+                "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
+                "Raise the regularization"
+            )
+
+    def _before_playing(self, batch: Batch) -> None:
+        for pair in self._pending.uncounted_pairs:
+            self._count_visits_before(pair, None)
+
+    def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        audit = NO_AUDIT if part.audit is None else part.audit
+        ended: int = run(
+            self._constants,
+            self._state,
+            self._scratch_episode,
+            self._scratch,
+            self._workspace,
+            part.environment,
+            part.contexts,
+            part.seen,
+            part.values,
+            part.rng,
+            self._rng,
+            part.step_limit,
+            self.MOST_SWEEPS,
+            audit,
+            part.results,
+        )
+        return ended
+
+    def _loop_of(self, batch: Batch) -> Kernel:
+        if batch.audit is None:
+            return self._program[episode_loop.play]
+        return self._assembly.audited[episode_loop.play]
+
+    def _described(self) -> list[str]:
+        described = [f"{self.settings.context_size} components", *self.settings.exploration.describe()]
+        return [*described, f"{self.settings.widths} widths"] if self.has_sets else described
+
+    @property
+    def _steps(self) -> int:
+        return int(self._state.regression.visits.sum())
+
+    # What of it is in a file.
+
+    @classmethod
+    def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Settings:
+        return Settings.from_json(values, rooms)
+
+    def _given_arrays(self) -> dict[str, NDArray[Any]]:
+        from goalbound.learners.saved_prior import prior_arrays
+
+        return prior_arrays(self.prior)
+
+    def _state_in_file(self) -> LearnerState:
+        return self._state._replace(sets=self._assembly.room.state_in_use(self._state.sets))
+
+    @classmethod
+    def _from_file(
+        cls,
+        support: Support,
+        settings: Settings,
+        arrays: Mapping[str, NDArray[Any]],
+        rng: np.random.Generator | None,
+    ) -> Self:
+        from goalbound.learners.file_checks import check_size
+        from goalbound.learners.saved_prior import prior_from
+
+        if not isinstance(settings.exploration, cls.rules):
+            raise ArgumentError(
+                f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}"
+            )
+        check_size(arrays, support, settings.context_size)
+        learner = cls._made(support, settings, prior_from(arrays, support, settings.context_size), rng)
+        learner._assembly.room.claim(learner._state.sets, arrays)
+        return learner
+
+    def _check_state(self) -> None:
+        from goalbound.learners.file_checks import check_learner_state
+
+        check_learner_state(self)
+
+    def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        from goalbound.learners.file_checks import check_episode_states
+
+        check_episode_states(states, self.support, awaits)
+        self._assembly.room.check_views(states.room)
+        self.settings.exploration.check_views(states.explore)
+        planned: NDArray[np.bool_] = states.progress["planned"] != 0
+        return planned

@@ -1,0 +1,161 @@
+"""Trials count in the order in which they began, whatever the order in which they end."""
+
+from __future__ import annotations
+
+import copy
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from goalbound import Guarded, Step, load_learner
+from goalbound.around.excess import COUNT, LOST, MOST_WAITING, ExcessLossTest, Trial, TrialQueue
+from goalbound.errors import FileFormatError
+from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
+
+
+class Case:
+    """What a trial is of."""
+
+
+def test_a_result_waits_until_all_that_began_earlier_are_settled() -> None:
+    queue, cases = TrialQueue(), [Case() for _ in range(3)]
+    first, second, third = (queue.begin(1.0, case) for case in cases)
+    queue.end(third)
+    assert list(queue.settled()) == []
+    queue.end(first)
+    assert list(queue.settled()) == [first]
+    queue.end(second)
+    queue.end(second)
+    assert list(queue.settled()) == [second, third]
+    assert not queue.trials
+
+
+def test_cheap_ones_that_end_first_raise_no_false_warning() -> None:
+    # 200 cases at a time that end after a geometric number of steps, mean 2, of loss 0.5: the allowed mean is 1. By the
+    # order of their ends the last of each 200 are all expensive, and every seed had a warning before 200 cases. In 10
+    # runs of 1,000 cases each there are more than 6 with one with probability 1e-5 at most (binomial, 0.1).
+    found = 0
+    for seed in range(10):
+        rng, queue, test = np.random.default_rng(seed), TrialQueue(), ExcessLossTest()
+        for _ in range(5):
+            cases = [Case() for _ in range(200)]
+            waiting = [queue.begin(1.0, case) for case in cases]
+            while waiting:
+                for trial in waiting:
+                    trial.lost += 0.5
+                for trial in waiting:
+                    if rng.random() < 0.5:
+                        queue.end(trial)
+                        found += sum(test.add(one.lost, one.allowed) for one in queue.settled())
+                waiting = [trial for trial in waiting if not trial.ended]
+        assert not queue.trials
+    assert found <= 6
+
+
+def test_one_that_never_ends_counts_with_what_it_lost_once_too_many_wait_for_it() -> None:
+    queue, case = TrialQueue(), Case()
+    stuck = queue.begin(1.0, case)
+    stuck.lost = 0.75
+    others = []
+    for _ in range(MOST_WAITING):
+        others.append(queue.begin(1.0, case))
+        queue.end(others[-1])
+        assert list(queue.settled()) == []
+    others.append(queue.begin(1.0, case))
+    queue.end(others[-1])
+    assert list(queue.settled()) == [stuck, *others]
+    assert stuck.ended  # what it loses later does not count
+    queue.end(stuck)
+    assert list(queue.settled()) == []
+
+
+def test_where_many_are_open_as_many_may_wait() -> None:
+    queue, case, count = TrialQueue(), Case(), 3 * MOST_WAITING
+    trials = [queue.begin(1.0, case) for _ in range(2 * count + 1)]
+    for trial in trials[count:-1]:
+        queue.end(trial)
+        assert list(queue.settled()) == []
+    queue.end(trials[-1])
+    assert next(queue.settled()) is trials[0]
+
+
+def test_one_that_nobody_holds_any_more_holds_up_nobody() -> None:
+    queue, left, case = TrialQueue(), Case(), Case()
+    first, second = queue.begin(1.0, left), queue.begin(1.0, case)
+    queue.end(second)
+    del left
+    gc.collect()
+    assert list(queue.settled()) == [first, second]
+
+
+def test_a_copy_goes_on_by_itself() -> None:
+    queue, case = TrialQueue(), Case()
+    first, second = queue.begin(1.0, case), queue.begin(2.0, case)
+    queue.end(second)
+    other = copy.deepcopy(queue)
+    other.end(other.trials[0])
+    assert [one.allowed for one in other.settled()] == [1.0, 2.0]
+    assert not first.ended
+    assert len(queue.trials) == 2
+
+
+def some_open(guarded: Guarded) -> list[str]:
+    """Two cases wait for the first, which has lost 0.25."""
+    guarded.learn_log(people(BEFORE, 100))
+    names = ["first", "second", "third"]
+    episodes = [guarded.begin([0.5, 0.5], id=name) for name in reversed(names)][::-1]
+    for episode in episodes:
+        episode.act("down")
+    episodes[0].observe(Step("down", "restart", 0.25, "down"))
+    for episode in episodes[1:]:
+        episode.observe(Step("down", "restart", 0.5, "goal"))
+    guarded.episode("first").act("down")
+    return names
+
+
+def test_a_file_has_those_that_wait_and_goes_on_in_their_order(tmp_path: Path) -> None:
+    guarded, path = Guarded(greedy(), RUNBOOK, after_steps=9), tmp_path / "guarded.npz"
+    some_open(guarded)
+    guarded.save(path)
+    for one in (guarded, load_learner(path), copy.deepcopy(guarded)):
+        assert one._test.sums[COUNT].max() == 0
+        one.episode("first").observe(Step("down", "restart", 0.125, "goal"))
+        assert not one._trials.trials
+        expected = ExcessLossTest()
+        for lost in (0.375, 0.5, 0.5):
+            expected.add(lost, 1.0)
+        assert one._test.sums[COUNT].max() == 3
+        assert one._test.sums[LOST].max() == pytest.approx(1.375)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((1, 2)), np.array([[0.5, 1.0, 2.0]]), np.array([[0.5, 1.0, 0.5]]), np.array([[-0.5, 1.0, -1.0]]),
+     np.array([[0.5, 0.0, -1.0]]), np.array([[np.nan, 1.0, -1.0]]), np.array([[0.5, 1.0, 0.0]] * 2)],
+)  # fmt: skip
+def test_what_a_file_says_of_those_that_wait_is_checked(array: np.ndarray) -> None:
+    with pytest.raises(FileFormatError, match=r"trials.*which of the 2 open episodes"):
+        TrialQueue().restore(array, [Case(), Case()])
+
+
+def test_after_a_warning_those_that_began_before_no_longer_count() -> None:
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=9)
+    some_open(guarded)
+    guarded.acknowledge()
+    guarded.episode("first").observe(Step("down", "restart", 0.125, "goal"))
+    assert guarded._test.sums[COUNT].max() == 0
+    assert Trial(1.0).ended is False
+
+
+def test_other_settings_count_those_that_wait() -> None:
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=9)
+    some_open(guarded)
+    guarded._trials.clear()
+    guarded.episode("first").abandon("no use")
+    for lost in (0.5, 0.25):
+        guarded._trials.begin(1.0, Case()).lost = lost
+    other = guarded.with_settings(loss_floor=0.05)
+    assert other._test.sums[COUNT].max() >= 1
+    assert guarded._test.sums[COUNT].max() == 0

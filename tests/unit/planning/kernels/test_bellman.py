@@ -1,0 +1,182 @@
+"""Advantages, residuals and chains of policies against fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goalbound.planning.kernels import bellman
+from goalbound.planning.kernels.chain import Chain
+from tests.reference import kernels as twin
+from tests.support import drawn
+from tests.support.strategies import examples
+
+ROUNDING = Fraction(1, 2**53)
+NOTHING = np.empty(0)
+
+wide = st.builds(lambda x, e: x * 2.0**e, st.floats(-2.0, 2.0), st.integers(-200, 200))
+
+
+@given(wide, wide)
+@examples(35)
+def test_the_product_error_is_exact(a: float, b: float) -> None:
+    product = a * b
+    if abs(product) > 2.0**-900:  # below, the error itself may be too small for a float
+        assert Fraction(bellman.product_error.python(a, b, product)) == Fraction(a) * Fraction(b) - Fraction(product)
+
+
+@st.composite
+def two_parts(draw: st.DrawFn, states: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and their trailing parts, which are below half a unit in the last place, or not so small at all."""
+    leading = draw(drawn.values(states))
+    share = draw(st.lists(st.floats(-1.0, 1.0), min_size=states, max_size=states))
+    return leading, np.append(share, 0.0) * leading * draw(st.sampled_from([2.0**-54, 2.0**-30, 0.0]))
+
+
+@given(st.data())
+@examples(40)
+def test_a_precise_change_is_off_by_no_more_than_it_says_and_that_is_little(data: st.DataObject) -> None:
+    rows = data.draw(drawn.problems())
+    states = twin.states_of(rows)
+    values, low = data.draw(two_parts(states))
+    level = data.draw(st.booleans())
+    for pair in twin.pairs_of(rows, drawn.moving(rows)):
+        if level:  # the value of the state is the mean of the next: almost everything cancels
+            values[pair.state] = float(twin.next_value(pair, twin.exactly(values))[0])
+        v = twin.exactly(values, low)
+        found, error = bellman.precise_change.python(rows, pair.state, pair.number, values, low)
+        exact = twin.change(pair, v)
+        assert abs(Fraction(float(found)) - exact) <= Fraction(float(error))
+        # Twice the precision: besides the last rounding, 2^-43 of what is as small as a rounding error or as low.
+        here, trailing = v[pair.state], twin.exactly(np.abs(low))
+        parts = [(p, abs(v[t] - here), trailing[t] + trailing[pair.state]) for t, p in pair.entries]
+        small = sum(4 * p * (ROUNDING * lead + trail) for p, lead, trail in parts)
+        assert error <= 4 * ROUNDING * abs(exact) + Fraction(1, 2**43) * small
+
+
+@given(st.data())
+@examples(35)
+def test_advantages_are_those_of_fractions_up_to_rounding(data: st.DataObject) -> None:
+    rows = data.draw(drawn.problems())
+    values, low = data.draw(two_parts(twin.states_of(rows)))
+    v, leading = twin.exactly(values, low), twin.exactly(values)
+    for pair in twin.pairs_of(rows, drawn.moving(rows)):
+        where = (rows, pair.state, pair.number, values)
+        off = (len(pair.entries) + 8) * ROUNDING / pair.moving
+        plain, precise = bellman.plain_advantage.python(*where), bellman.precise_advantage.python(*where, low)
+        assert abs(Fraction(float(plain)) - twin.advantage(pair, leading)) <= off * twin.size(pair, leading)
+        slip = Fraction(float(bellman.precise_change.python(*where, low)[1])) / pair.moving
+        inner = pair.total * pair.loss + abs(twin.change(pair, v))
+        assert abs(Fraction(float(precise)) - twin.advantage(pair, v)) <= off * inner + 2 * slip
+        assert bellman.advantage.python(*where, NOTHING) == plain
+        assert bellman.advantage.python(*where, low) == precise
+
+
+@given(st.data(), st.booleans())
+@examples(35)
+def test_residuals_are_the_advantages_of_the_policy_measured_in_losses_until_it_moves(
+    data: st.DataObject, sharp: bool
+) -> None:
+    rows = data.draw(drawn.problems())
+    policy = data.draw(drawn.policies(rows, drawn.moving(rows)))
+    states, pairs, floor = len(policy), twin.pairs_of(rows), 1e-3
+    values, low = data.draw(two_parts(states))
+    low = low if sharp else NOTHING
+    residual, unit = np.empty(states), np.empty(states)
+    largest = bellman.policy_residual.python(rows, policy, values, low, floor, residual, unit)
+    for s, i in enumerate(policy):
+        if i < 0:
+            assert (residual[s], unit[s]) == (0.0, floor)
+            continue
+        expected = bellman.advantage.python(rows, s, i, values, low)
+        np.testing.assert_allclose(residual[s], expected, rtol=1e-15)
+        np.testing.assert_allclose(unit[s], float(pairs[i].total * pairs[i].loss / pairs[i].moving) + floor, rtol=1e-15)
+    np.testing.assert_allclose(largest, np.max(np.abs(residual) / unit), rtol=1e-15)
+
+
+def test_a_residual_by_hand() -> None:
+    rows = drawn.rows_from([[(0.5, [(2, 1.0)])], [(0.25, [(0, 1.0)])]])
+    values, residual, unit = np.array([1.0, 1.0, 0.0]), np.empty(2), np.empty(2)
+    # State 0: a loss of 0.5 and then 0 - v(0) = -1; state 1: a loss of 0.25 and then v(0) - v(1) = 0.
+    largest = bellman.policy_residual.python(rows, np.array([0, 1]), values, NOTHING, 0.5, residual, unit)
+    assert residual.tolist() == [-0.5, 0.25]
+    assert unit.tolist() == [1.0, 0.75]
+    assert largest == 0.5
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_residual_that_is_no_number_is_infinite_wherever_it_stands(place: int) -> None:
+    rows = drawn.rows_from([[(0.5, [(2, 1.0)])], [(0.5, [(2, 1.0)])]])
+    values = np.array([0.5, 0.5, 0.0])
+    values[place] = np.nan
+    out, unit = np.empty(2), np.empty(2)
+    assert bellman.policy_residual.python(rows, np.array([0, 1]), values, NOTHING, 1.0, out, unit) == np.inf
+
+
+@given(st.data())
+@examples(40)
+def test_the_spread_is_half_the_variance_of_the_next_value_over_the_value(data: st.DataObject) -> None:
+    rows = data.draw(drawn.problems())
+    policy = data.draw(drawn.policies(rows, drawn.moving(rows)))
+    states, pairs = len(policy), twin.pairs_of(rows)
+    values, before = data.draw(drawn.values(states)), data.draw(drawn.vectors(states, 0.01, 1.0))
+    unit = before.copy()
+    bellman.add_value_variance.python(rows, policy, values, unit)
+    for s, i in enumerate(policy):
+        expected = before[s]
+        if i >= 0:
+            mean, variance = twin.next_value(pairs[i], twin.exactly(values))
+            # The value is the loss until the state is left and the mean of what follows.
+            expected += float(variance / (2 * (mean + Fraction(float(before[s]))))) if mean else 0.0
+        np.testing.assert_allclose(unit[s], expected, rtol=1e-12)
+
+
+def buffers(rows: drawn.Rows, order: np.ndarray) -> Chain:
+    start = np.empty(len(rows.pair_start), dtype=np.int64)
+    bellman.chain_rows.python(rows, order, start)
+    room, states = int(start[-1]), len(start) - 1
+    return Chain(start, start[:-1].copy(), np.full(room, -1, dtype=np.int32), np.full(room, np.nan), np.ones(states))
+
+
+@given(st.data())
+@examples(40)
+def test_a_row_has_room_for_the_longest_pair_of_its_state(data: st.DataObject) -> None:
+    rows = data.draw(drawn.problems())
+    states, pairs = twin.states_of(rows), twin.pairs_of(rows)
+    order = np.array(data.draw(st.permutations(range(states))), dtype=np.int32)
+    for given_order in (order, np.empty(0, dtype=np.int32)):
+        room = np.diff(buffers(rows, given_order).start).tolist()
+        named = given_order if len(given_order) else range(states)
+        assert room == [max(len(pair.entries) for pair in pairs if pair.state == s) for s in named]
+
+
+@given(st.data(), st.booleans())
+@examples(35)
+def test_a_chain_brought_up_to_date_is_the_chain_built_afresh(data: st.DataObject, renumbered: bool) -> None:
+    rows = data.draw(drawn.problems())
+    usable, states = drawn.moving(rows), twin.states_of(rows)
+    order = np.array(data.draw(st.permutations(range(states))) if renumbered else [], dtype=np.int32)
+    rank = np.argsort(order).astype(np.int32)
+    named = order if renumbered else np.arange(states)
+    kept, known = buffers(rows, order), np.full(states, -1, dtype=np.int64)
+    for _ in range(3):
+        left_out = ~data.draw(drawn.masks(states))
+        policy = np.where(left_out, -1, data.draw(drawn.policies(rows, usable)))
+        bellman.update_chain.python(rows, policy, known, order, rank, kept)
+        np.testing.assert_array_equal(known, policy)
+        fresh = buffers(rows, order)
+        bellman.update_chain.python(rows, policy, np.full(states, -1, dtype=np.int64), order, rank, fresh)
+        for n in range(states):
+            here = slice(kept.start[n], kept.stop[n])
+            assert kept.stop[n] == fresh.stop[n]
+            assert kept.column[here].tobytes() == fresh.column[here].tobytes()
+            assert kept.weight[here].tobytes() == fresh.weight[here].tobytes()
+        assert kept.exit.tobytes() == fresh.exit.tobytes()
+        weight, leave = twin.moves_of(rows, policy)
+        np.testing.assert_allclose(twin.dense(kept), weight[np.ix_(named, named)], rtol=1e-14)
+        np.testing.assert_allclose(kept.exit, leave[named], rtol=1e-14)
+        np.testing.assert_allclose(twin.dense(kept).sum(axis=1) + kept.exit, 1.0, rtol=1e-14)
