@@ -187,6 +187,15 @@ def test_where_no_model_arrives_the_lower_bound_is_infinite_at_any_scale(scale: 
     np.testing.assert_allclose(found.lower, [np.inf, scale, 0.0])
 
 
+@pytest.mark.parametrize("loss", [1e-130, 1e-150, 1e-170, 1e-300])
+@pytest.mark.filterwarnings("error")
+def test_a_loss_whose_square_is_no_float_has_a_bound_in_balls(loss: float) -> None:
+    support = Support.from_pairs([{0: [0, 2]}, {0: [2]}])
+    found = policy_bounds(BallSet(support, [loss, 1.0], [loss, 1.0], [0.5, 0.5, 1.0], [0.1, 0.0]), [0, 0])
+    assert found.status is Status.CONVERGED
+    assert loss / 0.5 <= found.upper[0] <= 1e-12
+
+
 @st.composite
 def interval_sets_with_ties(draw: st.DrawFn) -> IntervalSet:
     """State 0 leads to three states, two of which are worth the same but for rounding: state 2 leads on to state 3 at
