@@ -195,7 +195,8 @@ def update_chain(rows, policy, known, order, rank, chain):
             continue
         known[s] = i
         n = rank[s] if renumbered else s
-        stop = chain.start[n]
+        first = np.int64(chain.start[n])
+        stop = first
         chain.exit[n] = 1.0
         if i >= 0:
             moving = 0.0
@@ -212,7 +213,7 @@ def update_chain(rows, policy, known, order, rank, chain):
                     chain.column[stop] = rank[t] if renumbered else t
                     chain.weight[stop] = p
                     stop += 1
-            for k in range(chain.start[n], stop):
+            for k in range(first, stop):
                 chain.weight[k] /= moving
             chain.exit[n] = leaving / moving
         chain.stop[n] = stop

@@ -18,6 +18,8 @@ KRYLOV_VECTORS = 8
 class Chain(Struct):
     """A policy's moves between states; a row and its exit sum to 1."""
 
+    _indices = ("start", "stop", "column")
+
     start: NDArray[np.int64]
     """[S + 1]"""
     stop: NDArray[np.int64]
@@ -33,6 +35,8 @@ class CoarseFactor(Struct):
 
     ``lower`` and ``upper`` may have room for more.
     """
+
+    _indices = ("cluster",)
 
     cluster: NDArray[np.int32]
     """[S]"""

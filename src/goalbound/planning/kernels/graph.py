@@ -260,7 +260,7 @@ def components(rows, usable, out_component):
             went_deeper = False
             while i < rows.pair_start[s + 1]:
                 if usable[i]:
-                    last = rows.next_start[i + 1]
+                    last = np.int64(rows.next_start[i + 1])
                     while k < last:
                         t = rows.next_state[k]
                         k += 1
@@ -285,7 +285,7 @@ def components(rows, usable, out_component):
                 if went_deeper:
                     break
                 i += 1
-                k = rows.next_start[i]
+                k = np.int64(rows.next_start[i])
             if went_deeper:
                 continue
             if low[s] == index[s]:

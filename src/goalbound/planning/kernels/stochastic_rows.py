@@ -114,13 +114,13 @@ def min_with_free_mass(sets, pair, values):
     """The least sum of p v where ``ball`` may go to any next state: it goes to the first of the least value. Returns
     it, and where that is, by seen index. O(count)."""
     first = sets.next_start[pair]
-    best = 0
+    best = first
     worth = 0.0
-    for k in range(sets.used[pair]):
-        worth += sets.centre[first + k] * values[sets.state[first + k]]
-        if values[sets.state[first + k]] < values[sets.state[first + best]]:
+    for k in range(first, first + sets.used[pair]):
+        worth += sets.centre[k] * values[sets.state[k]]
+        if values[sets.state[k]] < values[sets.state[best]]:
             best = k
-    return worth + sets.ball[pair] * values[sets.state[first + best]], best
+    return worth + sets.ball[pair] * values[sets.state[best]], best - first
 
 
 @lean
