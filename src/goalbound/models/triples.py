@@ -31,11 +31,12 @@ def from_triples(
     *,
     states: int,
     names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    keep_zeros: bool = False,
 ) -> SupportFromTriples:
     """K triples in any order as a support and its probabilities ([K] -> [M], or [K, d] -> [M, d]).
 
-    Repeated triples are summed; triples of probability zero (in every component) are dropped unless their pair
-    would be left without a next state. O(K log K).
+    Repeated triples are summed; triples of probability zero (in every component) are dropped unless ``keep_zeros``, or
+    where their pair would be left without a next state. O(K log K).
     """
     _check_indices(state, 0, states - 1, "state")
     _check_indices(action, 0, np.iinfo(np.int32).max - 1, "action")
@@ -52,7 +53,7 @@ def from_triples(
 
     first = np.flatnonzero(new_triple)
     summed = np.add.reduceat(probability[order], first, axis=0)
-    present = summed != 0.0 if summed.ndim == 1 else (summed != 0.0).any(axis=1)  # a NaN stays, and is an error later
+    present = (summed != 0.0).reshape(len(first), -1).any(axis=1) | keep_zeros  # a NaN stays, and is an error later
     row = pair[first]
     pairs = int(pair[-1]) + 1
     sizes = np.bincount(row[present], minlength=pairs)

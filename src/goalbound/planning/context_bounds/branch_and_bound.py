@@ -27,7 +27,7 @@ from goalbound.planning.context_bounds.region import (
 )
 from goalbound.planning.context_bounds.search import BoundStatus, Budget, Incumbent, Tell, maximise
 from goalbound.planning.optimal_values import optimal_values
-from goalbound.planning.properness import blocking_states
+from goalbound.planning.reduction import blocking_states
 from goalbound.plotting import Rows, draw_rows, literal, new_axes
 
 FEW_STATES = 200

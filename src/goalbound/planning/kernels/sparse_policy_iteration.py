@@ -19,6 +19,7 @@ from goalbound.planning.kernels.chain import (
     CoarseFactor,
     bicgstab,
     grow_clusters,
+    new_chain,
     refactor_coarse,
 )
 from goalbound.planning.kernels.graph import backward_reach, reverse_edges
@@ -58,17 +59,14 @@ class SparseWorkspace(Struct):
 def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) -> SparseWorkspace:
     """Work arrays for all models on the support of ``rows``, whose losses and probabilities do not matter."""
     states = len(rows.pair_start) - 1
-    lengths = np.diff(rows.next_start)
-    longest = np.maximum.reduceat(lengths, rows.pair_start[:-1])
-    start = np.zeros(states + 1, dtype=np.int64)
-    np.cumsum(longest, out=start[1:])
-    chain = Chain(start, start[:-1].copy(), np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]), np.zeros(states))
+    chain = new_chain(rows)
+    entries = int(chain.start[-1])
     cluster = np.empty(states, dtype=np.int32)
     run(grow_clusters)(rows, _from_goal(rows, pair_state, run), CLUSTER_STATES, cluster)
     while True:
         first = _envelope(rows, pair_state, cluster)
         widths = np.arange(len(first)) - first
-        if len(first) == 1 or float(np.square(widths, dtype=np.float64).sum()) <= COARSE_WORK * start[-1]:
+        if len(first) == 1 or float(np.square(widths, dtype=np.float64).sum()) <= COARSE_WORK * entries:
             break
         cluster //= 2
     size = int(widths.sum())
@@ -76,7 +74,7 @@ def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) ->
     coarse = CoarseFactor(cluster, first, begin, np.zeros(size), np.zeros(size), np.zeros(len(first)))
     return SparseWorkspace(
         chain=chain, coarse=coarse, residual=np.zeros(states), unit=np.ones(states), step=np.zeros(states),
-        krylov=np.zeros((KRYLOV_VECTORS, states)), row=np.zeros(int(lengths.max())),
+        krylov=np.zeros((KRYLOV_VECTORS, states)), row=np.zeros(int(np.diff(rows.next_start).max())),
     )  # fmt: skip
 
 
