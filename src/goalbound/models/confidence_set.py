@@ -54,15 +54,13 @@ class BallSet:
             pair = int(np.searchsorted(support.next_start, bad[0], side="right")) - 1
             raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is not a probability")
         totals = np.add.reduceat(np.where(self.to_state, self.rows, 0.0), support.next_start[:-1])
-        self._check(
-            totals <= 1.0 + ROW_TOLERANCE,
-            "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest", totals,
-        )  # fmt: skip
-        self._check(
-            support.leads_to_goal | (totals >= 1.0 - ROW_TOLERANCE),
+        message = "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest"
+        self._check(totals <= 1.0 + ROW_TOLERANCE, message, totals)
+        message = (
             "the row sums to {value:.12g}, and the pair cannot lead to the goal, which would take the rest; such a row "
-            "sums to 1", totals,
-        )  # fmt: skip
+            "sums to 1"
+        )
+        self._check(support.leads_to_goal | (totals >= 1.0 - ROW_TOLERANCE), message, totals)
 
     def _check(self, right: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
         """An error for the first pair that is not right; comparisons are false for NaN, so NaN is an error too."""
@@ -152,12 +150,10 @@ class IntervalSet:
         known, places = triple_positions(support, ssp.support)
         rows = np.zeros(support.triples)
         rows[places[known]] = ssp.probabilities[known]
-        fine = [
-            (self.loss_low - tolerance <= ssp.losses).all(), (ssp.losses <= self.loss_high + tolerance).all(),
-            (self.low - tolerance <= rows).all(), (rows <= self.high + tolerance).all(),
-            not ssp.probabilities[~known].any(),
-        ]  # fmt: skip
-        return bool(all(fine))
+        if ssp.probabilities[~known].any():
+            return False
+        losses = (self.loss_low - tolerance <= ssp.losses) & (ssp.losses <= self.loss_high + tolerance)
+        return bool(losses.all() and ((self.low - tolerance <= rows) & (rows <= self.high + tolerance)).all())
 
     def __repr__(self) -> str:
         return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"

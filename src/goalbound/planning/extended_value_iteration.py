@@ -11,22 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError
 from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import (
-    ROW_TOLERANCE,
-    check_array,
-    check_fraction,
-    check_int,
-    set_readonly,
-    short_repr,
-)
+from goalbound.models.validation import ROW_TOLERANCE, check_array, check_fraction, check_int, set_readonly, short_repr
 from goalbound.planning.checks import EFFORT
 from goalbound.planning.kernels import value_iteration as kernels
 from goalbound.planning.kernels.stochastic_rows import NO_GOAL
 from goalbound.planning.kernels.value_iteration import (
     INTERVAL_SET,
     L2_BALL,
-    ROUNDING,
-    UNDERFLOW,
     UncertaintySet,
     ValueIterationState,
     new_uncertainty_set,
@@ -113,11 +104,8 @@ def extended_value_iteration(
     floor = math.ldexp(least, exponent)
     arrays = uncertainty_arrays(sets)._replace(losses=losses)
     iteration = _initial_state(support, floor, start, exponent)
-    made = int(
-        EFFORT.engine(support.triples)(kernels.value_iteration)(
-            arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)
-        )
-    )
+    run = EFFORT.engine(support.triples)
+    made = int(run(kernels.value_iteration)(arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)))
     residual = float(iteration.progress["residual"])
     lower, upper = scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
     status = Status.CONVERGED
@@ -125,16 +113,9 @@ def extended_value_iteration(
         status = Status.ITERATION_LIMIT
     elif np.isinf(upper).any() or (upper - lower > 4.0 * tolerance * upper).any():
         status = Status.ROUNDING
-    return OptimisticSolution(
-        support,
-        lower,
-        upper,
-        support.pair_action[iteration.policy].astype(np.int64),
-        sets.loss_low,
-        optimistic_rows(support, arrays, iteration),
-        made,
-        status,
-    )
+    policy = support.pair_action[iteration.policy].astype(np.int64)
+    rows = optimistic_rows(support, arrays, iteration)
+    return OptimisticSolution(support, lower, upper, policy, sets.loss_low, rows, made, status)
 
 
 def check_rows_fit(sets: IntervalSet) -> None:
@@ -185,7 +166,7 @@ def value_bounds(
 
     Where losses are so small that the squares of values vanish, backups are only bounds from below: no upper bound.
     """
-    error = residual + ROUNDING * float(values.max()) + UNDERFLOW
+    error = residual + kernels.ROUNDING * float(values.max()) + kernels.UNDERFLOW
     lower = values * (1.0 - error / (error + floor))
     if error >= floor or floor < 1.0 / LARGEST:
         upper = np.full_like(values, np.inf)
@@ -198,10 +179,8 @@ def value_bounds(
 def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
     """The set as kernels take it. The goal stands last in a row, so leaving it out of balls moves nothing."""
     support = sets.support
-    arrays = new_uncertainty_set(
-        support.pair_start, support.next_start, ceiling=np.inf,
-        shape=INTERVAL_SET if isinstance(sets, IntervalSet) else L2_BALL,
-    )  # fmt: skip
+    shape = INTERVAL_SET if isinstance(sets, IntervalSet) else L2_BALL
+    arrays = new_uncertainty_set(support.pair_start, support.next_start, ceiling=np.inf, shape=shape)
     arrays.state[:] = support.next_state
     arrays.losses[:] = sets.loss_low
     if isinstance(sets, IntervalSet):

@@ -143,10 +143,10 @@ class _Batch:
         done = 0
         while done < count:
             with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
+                kept = self.starts, self.rows, self.workspace, self.policies, self.policy
                 done, missing = run(batch.solve_batch)(
-                    self.components, query.contexts, done, query.tolerance, self.starts, self.rows, self.workspace,
-                    self.policies, self.policy, query.values,
-                )  # fmt: skip
+                    self.components, query.contexts, done, query.tolerance, *kept, query.values
+                )
             if missing >= 0:
                 self.starts[missing] = _start(query.problem, missing)
             elif done < count:

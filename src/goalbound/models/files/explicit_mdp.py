@@ -64,10 +64,16 @@ def to_ssp(model: ExplicitMDP) -> SSP:
     branches = kept[choice]
     choice = choice[branches]
     action, names = _actions(model, choice_state)
+    state, following, probability = choice_state[choice], model.target[branches], model.probability[branches]
     built = from_triples(
-        number[choice_state[choice]], action[choice], number[model.target[branches]], model.probability[branches],
-        states=states, names=(None, names), keep_zeros=True,
-    )  # fmt: skip
+        number[state],
+        action[choice],
+        number[following],
+        probability,
+        states=states,
+        names=(None, names),
+        keep_zeros=True,
+    )
     scale = _scale(model.choice_loss[kept]) if model.loss_scale is None else model.loss_scale
     losses = np.empty(built.support.pairs)
     losses[built.pair_of] = model.choice_loss[choice] / scale

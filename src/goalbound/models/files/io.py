@@ -39,10 +39,8 @@ _MOST_EXPANSION = 200  # models are far from it; bombs reach 1000 and more
 _ANY_EXPANSION_BYTES = 64 * 2**20  # so that tiny, very regular files are not taken for decompression bombs
 _CHUNK = 2**20
 _XZ_MEMORY = 256 * 2**20  # xz -9 needs 65 MiB; a file may claim 4 GiB
-_PARSING_ERRORS = (
-    ValueError, KeyError, IndexError, TypeError, ArithmeticError, EOFError, RecursionError, NotImplementedError,
-    RuntimeError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
-)  # fmt: skip
+_PYTHON_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError, EOFError, RuntimeError)
+_PARSING_ERRORS = (*_PYTHON_ERRORS, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @contextmanager

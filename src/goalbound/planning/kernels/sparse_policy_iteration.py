@@ -72,10 +72,16 @@ def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) ->
     size = int(widths.sum())
     begin = np.zeros(len(first) + 1, dtype=np.int64)
     coarse = CoarseFactor(cluster, first, begin, np.zeros(size), np.zeros(size), np.zeros(len(first)))
+    longest = int(np.diff(rows.next_start).max())
     return SparseWorkspace(
-        chain=chain, coarse=coarse, residual=np.zeros(states), unit=np.ones(states), step=np.zeros(states),
-        krylov=np.zeros((KRYLOV_VECTORS, states)), row=np.zeros(int(np.diff(rows.next_start).max())),
-    )  # fmt: skip
+        chain=chain,
+        coarse=coarse,
+        residual=np.zeros(states),
+        unit=np.ones(states),
+        step=np.zeros(states),
+        krylov=np.zeros((KRYLOV_VECTORS, states)),
+        row=np.zeros(longest),
+    )
 
 
 def _from_goal(rows: Rows, pair_state: NDArray[np.int32], run: Run) -> NDArray[np.int32]:
@@ -150,10 +156,8 @@ def evaluate_sparse(sets, iteration, workspace, tolerance):
     for s in range(len(workspace.step)):
         workspace.step[s] = 0.0
     target = max(LEFT * residual, 0.1 * tolerance)
-    left, _ = bicgstab(
-        workspace.chain, workspace.coarse, workspace.residual, workspace.unit, target, KRYLOV_STEPS, workspace.krylov,
-        workspace.step,
-    )  # fmt: skip
+    residuals, unit, krylov, step = workspace.residual, workspace.unit, workspace.krylov, workspace.step
+    left, _ = bicgstab(workspace.chain, workspace.coarse, residuals, unit, target, KRYLOV_STEPS, krylov, step)
     if not left <= REFUSED * residual:
         return False
     lowest = 0.0
