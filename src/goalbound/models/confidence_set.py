@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound import models  # for models.SSP, which is loaded when it is asked for
 from goalbound.errors import ModelError
-from goalbound.models.ssp import SSP
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_float, check_type, readonly_copy
+
+if TYPE_CHECKING:
+    from goalbound.models import SSP
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +32,7 @@ class BallSet:
         rows: [M] the centres, in the order of the support. Entries of the goal are ignored.
         radii: [N] not negative.
 
-    >>> from goalbound.models import Support
+    >>> from goalbound.models import SSP, Support
     >>> plausible = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.0, 1.0]]]))
     (True, False)
@@ -75,9 +79,7 @@ class BallSet:
 
     def distances(self, ssp: SSP) -> NDArray[np.float64]:
         """[N] how far the rows of a problem are from the centres, the goal left out."""
-        check_type(ssp, SSP, "ssp", "give a problem without context (SSP)")
-        if not self.support.same_pairs(ssp.support):
-            raise ModelError("the problem has other states or actions than the confidence set")
+        _check_same_pairs(self.support, ssp)
         apart = -self._row_table(self.support, self.rows) + self._row_table(ssp.support, ssp.probabilities)
         return np.sqrt(np.asarray(apart.multiply(apart).sum(axis=1)).ravel())
 
@@ -113,7 +115,7 @@ class IntervalSet:
         loss_low, loss_high: [N] losses.
         low, high: [M] probabilities, in the order of the support, the goal included; a row also sums to 1.
 
-    >>> from goalbound.models import Support
+    >>> from goalbound.models import SSP, Support
     >>> plausible = IntervalSet(Support.full(1, 1), [0.2], [0.4], [0.4, 0.3], [0.7, 0.6])
     >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.3, 0.7]]]))
     (True, False)
@@ -145,8 +147,7 @@ class IntervalSet:
         """
         support = self.support
         tolerance = check_float(tolerance, "tolerance", "how far outside a number may lie, for rounding")
-        if not support.same_pairs(check_type(ssp, SSP, "ssp", "give a problem without context (SSP)").support):
-            raise ModelError("the problem has other states or actions than the set")
+        _check_same_pairs(support, ssp)
         known, places = triple_positions(support, ssp.support)
         rows = np.zeros(support.triples)
         rows[places[known]] = ssp.probabilities[known]
@@ -157,6 +158,12 @@ class IntervalSet:
 
     def __repr__(self) -> str:
         return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"
+
+
+def _check_same_pairs(support: Support, ssp: SSP) -> None:
+    check_type(ssp, models.SSP, "ssp", "give a problem without context (SSP)")
+    if not support.same_pairs(ssp.support):
+        raise ModelError("the problem has other states or actions than the set")
 
 
 def triple_positions(support: Support, other: Support) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

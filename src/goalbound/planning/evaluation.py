@@ -17,7 +17,7 @@ from goalbound.planning.chain import ChainSolver, PolicyEvaluator, moves_of
 from goalbound.planning.checks import Policy, engine_for, pairs_of, require_ssp
 from goalbound.planning.kernels import bellman, graph
 from goalbound.planning.kernels.chain import Chain
-from goalbound.planning.reduction import rows_of
+from goalbound.planning.reduction import entries_of, rows_of
 from goalbound.planning.solution import Status
 
 SMALLEST_AIM = 1e-30
@@ -102,9 +102,7 @@ def is_proper(ssp: SSP, policy: Policy) -> bool:
 def _moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     """The policy with -1 where its pair never leaves the state."""
     support = ssp.support
-    lengths = support.next_start[pairs + 1] - support.next_start[pairs]
-    starts = np.cumsum(lengths) - lengths
-    entry = np.repeat(support.next_start[pairs] - starts, lengths) + np.arange(int(lengths.sum()))
+    entry, lengths = entries_of(support.next_start, pairs)
     state = np.repeat(np.arange(support.states), lengths)
     moves = (support.next_state[entry] != state) & (ssp.probabilities[entry] > 0.0)
     out = pairs.copy()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound import models  # for models.SSP, which is loaded when it is asked for
 from goalbound.errors import ArgumentError
-from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.models.support import with_goal
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_fraction, check_int, set_readonly, short_repr
 from goalbound.planning.checks import EFFORT
@@ -56,7 +57,7 @@ class OptimisticSolution:
     sweeps: int
     status: Status
 
-    def model(self) -> SSP:
+    def model(self) -> models.SSP:
         """The optimistic model as a problem on the declared support."""
         return optimistic_model(self.support, self.losses, self.rows)
 
@@ -207,7 +208,7 @@ def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIter
     return set_readonly(rows)
 
 
-def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
+def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> models.SSP:
     """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal.
 
     Of pairs that cannot lead there by the support, those may that lack mass: Rmax sends what it does not know there.
@@ -219,7 +220,7 @@ def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArra
     to_goal = full.next_state == full.states
     entries[to_goal] = 0.0
     entries[to_goal] = np.maximum(1.0 - np.add.reduceat(entries, full.next_start[:-1])[full.leads_to_goal], 0.0)
-    return SSP(full, np.minimum(losses, 1.0), entries)
+    return models.SSP(full, np.minimum(losses, 1.0), entries)
 
 
 def _initial_state(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> ValueIterationState:

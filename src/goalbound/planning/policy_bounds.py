@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
-from goalbound.models.validation import check_fraction, check_type, set_readonly
+from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models.validation import check_fraction, set_readonly
 from goalbound.planning.checks import support_pairs
 from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
 from goalbound.planning.solution import Status
@@ -173,30 +174,6 @@ class PolicyBounds:
     def _listed(self, states: NDArray[np.int64]) -> str:
         some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])
         return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
-
-
-def check_unit(scale: LossScale, has: LossScale | None) -> None:
-    """An error unless this is a scale, and what is to be shown in its unit has none yet."""
-    check_type(scale, LossScale, "scale", 'give a LossScale, such as LossScale("min", cap=60)')
-    if has is not None:
-        raise ArgumentError(f"scale: these numbers are in {has.unit} already; convert those of the learner inside")
-
-
-def with_unit(head: str, scale: LossScale | None) -> str:
-    """The head of a column, with the unit of its numbers."""
-    return head if scale is None else f"{head} ({one_line(scale.unit)})"
-
-
-def amounts_at_least(scale: LossScale, losses: Floats) -> Floats:
-    """Lower bounds in the unit: rounded down."""
-    amounts = np.nextafter(scale.to_unit(losses), 0.0)
-    return set_readonly(np.where(np.isinf(losses), losses, amounts))
-
-
-def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
-    """Upper bounds in the unit: rounded up; no loss stays none."""
-    amounts = np.nextafter(scale.to_unit(losses), np.inf)
-    return set_readonly(np.where(losses == 0.0, 0.0, amounts))
 
 
 def policy_bounds(

@@ -42,6 +42,13 @@ def reverse_of(rows: Rows, usable: NDArray[np.bool_], run: Run) -> Reverse:
     return Reverse(start, pair[:edges])
 
 
+def entries_of(next_start: NDArray[np.int64], pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of the rows of these pairs, one row after the other, and the length of each row."""
+    lengths = next_start[pairs + 1] - next_start[pairs]
+    begin = np.cumsum(lengths) - lengths
+    return np.repeat(next_start[pairs] - begin, lengths) + np.arange(int(lengths.sum())), lengths
+
+
 def states_of(rows: Rows) -> NDArray[np.int32]:
     """[N] the state of each pair."""
     return np.repeat(np.arange(len(rows.pair_start) - 1, dtype=np.int32), np.diff(rows.pair_start))
@@ -120,7 +127,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     loops = _free_loops(rows, pair_state, loss_free_edges, at_no_loss & (free_choice < 0)[pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
         return unreduced
-    return _collapse(unreduced, loops, free_choice, run)
+    return _collapse(unreduced, pair_state, loops, free_choice, run)
 
 
 def _free_loops(
@@ -137,7 +144,13 @@ def _free_loops(
             return candidates
 
 
-def _collapse(whole: Reduction, loops: NDArray[np.bool_], free_choice: NDArray[np.int64], run: Run) -> Reduction:
+def _collapse(
+    whole: Reduction,
+    pair_state: NDArray[np.int32],
+    loops: NDArray[np.bool_],
+    free_choice: NDArray[np.int64],
+    run: Run,
+) -> Reduction:
     rows, usable, lost = whole.rows, whole.usable, whole.lost
     states = len(lost)
     component = np.empty(states, dtype=np.int64)
@@ -150,26 +163,35 @@ def _collapse(whole: Reduction, loops: NDArray[np.bool_], free_choice: NDArray[n
     class_of = np.full(states, -1, dtype=np.int32)
     class_of[kept] = rank[inverse]
     class_of[free_choice >= 0] = classes
-    members = np.flatnonzero(kept)
-    members = members[np.argsort(class_of[members], kind="stable")]
-    counts = np.empty(classes, dtype=np.int64)
-    triples = run(graph.measure_quotient)(rows, usable, members, class_of, counts)
-    pairs = int(counts.sum())
-    small = Rows(
-        np.concatenate(([0], np.cumsum(counts))),
-        np.empty(pairs + 1, dtype=np.int64),
-        np.empty(triples, dtype=np.int32),
-        np.empty(pairs),
-        np.empty(triples),
-    )
-    origin = np.empty(pairs, dtype=np.int64)
-    filled = run(graph.fill_quotient)(rows, usable, members, class_of, classes, small, origin)
-    small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
+    small, origin = quotient(rows, usable & ~lost[pair_state], pair_state, class_of, classes)
     for array in small._asdict().values():  # read-only as a problem's are: one compiled form serves both
         array.flags.writeable = False
-    all_pairs = np.ones(pairs, dtype=bool)
+    all_pairs = np.ones(len(origin), dtype=bool)
     choice, good = reach_by_sweeps(small, all_pairs, run)
     return Reduction(small, all_pairs, class_of, origin, loops, free_choice, lost, None, choice if good else None)
+
+
+def quotient(
+    rows: Rows, usable: NDArray[np.bool_], pair_state: NDArray[np.int32], class_of: NDArray[np.int32], goal: int
+) -> tuple[Rows, NDArray[np.int64]]:
+    """The problem in which each class of states is one state: the usable pairs of its members that may leave it; and
+    the original pair of each of these pairs.
+
+    ``class_of`` [S] is ``goal``, the number of classes, for states as good as the goal. A next state may stand twice in
+    a row.
+    """
+    after = np.append(class_of, np.int32(goal))[rows.next_state]  # the class of each next state
+    own = class_of[pair_state]
+    moves = (rows.probabilities > 0.0) & (after != np.repeat(own, np.diff(rows.next_start)))
+    leaving = np.flatnonzero(usable & (own < goal) & np.logical_or.reduceat(moves, rows.next_start[:-1]))
+    origin = leaving[np.argsort(own[leaving], kind="stable")]
+    entries, lengths = entries_of(rows.next_start, origin)
+    positive = rows.probabilities[entries] > 0.0
+    counts = np.bincount(np.repeat(np.arange(len(origin)), lengths)[positive], minlength=len(origin))
+    entries = entries[positive]
+    pair_start = np.concatenate(([0], np.cumsum(np.bincount(own[origin], minlength=goal))))
+    next_start = np.concatenate(([0], np.cumsum(counts)))
+    return Rows(pair_start, next_start, after[entries], rows.losses[origin], rows.probabilities[entries]), origin
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP
+if TYPE_CHECKING:
+    from goalbound.models import SSP
 
 
 class Status(Enum):

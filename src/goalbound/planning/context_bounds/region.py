@@ -53,7 +53,7 @@ from goalbound.planning.checks import pairs_of
 from goalbound.planning.evaluation import evaluate
 from goalbound.planning.kernels import elimination
 from goalbound.planning.kernels.affine_maximum import max_allowed
-from goalbound.planning.reduction import rows_of
+from goalbound.planning.reduction import entries_of, rows_of
 from goalbound.planning.solution import Solution
 from goalbound.planning.solve import solve
 
@@ -175,9 +175,8 @@ class PairSubset(NamedTuple):
     @classmethod
     def of(cls, support: Support, pairs: NDArray[np.int64]) -> PairSubset:
         """The subset of these pairs."""
-        lengths = support.next_start[pairs + 1] - support.next_start[pairs]
+        triples, lengths = entries_of(support.next_start, pairs)
         first = np.cumsum(lengths) - lengths
-        triples = np.repeat(support.next_start[pairs] - first, lengths) + np.arange(int(lengths.sum()))
         state = support.pair_state[pairs].astype(np.int64)
         return cls(pairs, state, first, triples, np.repeat(state, lengths), support.next_state[triples])
 

@@ -185,33 +185,3 @@ def test_leaving_pairs_are_those_with_an_edge_out_of_their_component(data: st.Da
     changed = graph.leaving_pairs.python(rows, component, usable)
     assert set(np.flatnonzero(usable)) == staying
     assert changed == len(pairs) - len(staying)
-
-
-@given(st.data())
-@examples(35)
-def test_a_quotient_holds_the_pairs_that_leave_their_class(data: st.DataObject) -> None:
-    rows, usable, pairs, goal = some_usable(data)
-    draws = np.array(data.draw(st.lists(st.integers(0, 3), min_size=goal, max_size=goal)), dtype=np.int64)
-    kept = draws < 3  # the others are as good as the goal
-    names, numbers = np.unique(draws[kept], return_inverse=True)
-    classes = len(names)
-    class_of = np.full(goal, classes, dtype=np.int32)
-    class_of[kept] = numbers
-    members = np.flatnonzero(kept)
-    members = members[np.argsort(class_of[members], kind="stable")]
-    counts = np.empty(classes, dtype=np.int64)
-    triples = graph.measure_quotient.python(rows, usable, members, class_of, counts)
-    expected = twin.quotient(pairs, [*class_of, classes], classes)
-    assert counts.tolist() == [sum(own == c for own, _, _ in expected) for c in range(classes)]
-    assert triples == sum(len(pair.entries) for pair in pairs for _, number, _ in expected if number == pair.number)
-    number = len(expected)
-    small = drawn.Rows(
-        np.concatenate(([0], np.cumsum(counts))), np.empty(number + 1, dtype=np.int64),
-        np.empty(triples, dtype=np.int32), np.empty(number), np.empty(triples),
-    )  # fmt: skip
-    origin = np.empty(number, dtype=np.int64)
-    filled = graph.fill_quotient.python(rows, usable, members, class_of, classes, small, origin)
-    assert filled == sum(len(entries) for _, _, entries in expected)
-    found = [(pair.state, int(origin[pair.number]), pair.entries) for pair in twin.pairs_of(small)]
-    assert found == expected
-    assert small.losses.tolist() == rows.losses[origin].tolist()
