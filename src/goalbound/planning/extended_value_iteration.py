@@ -114,9 +114,16 @@ def extended_value_iteration(
         status = Status.ITERATION_LIMIT
     elif np.isinf(upper).any() or (upper - lower > 4.0 * tolerance * upper).any():
         status = Status.ROUNDING
-    policy = support.pair_action[iteration.policy].astype(np.int64)
-    rows = optimistic_rows(support, arrays, iteration)
-    return OptimisticSolution(support, lower, upper, policy, sets.loss_low, rows, made, status)
+    return OptimisticSolution(
+        support=support,
+        values=lower,
+        upper=upper,
+        policy=support.pair_action[iteration.policy].astype(np.int64),
+        losses=sets.loss_low,
+        rows=optimistic_rows(support, arrays, iteration),
+        sweeps=made,
+        status=status,
+    )
 
 
 def check_rows_fit(sets: IntervalSet) -> None:

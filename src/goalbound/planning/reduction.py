@@ -11,7 +11,7 @@ own backups is below every proper policy's value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -61,25 +61,25 @@ class Reduction:
     Attributes:
         rows, usable: the reduced problem with Q states; pairs that are not usable never move or lead to lost states.
             Lost states still count where nothing was collapsed.
+        lost: [S] states without a proper policy.
+        short_path_policy: [Q] a pair of each state on a good way to the goal; None if some state has none
+            (:func:`reach_by_sweeps`).
+        reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
         class_of: [S] reduced state of each state; Q if it is free, -1 if lost. None if nothing was collapsed.
         origin: pair of the problem that each reduced pair was; None if nothing was collapsed.
         loops: [N] pairs that stay inside a collapsed component at no loss (empty if nothing was collapsed).
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
-        lost: [S] states without a proper policy.
-        reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
-        short_path_policy: [Q] a pair of each state on a good way to the goal; None if some state has none
-            (:func:`reach_by_sweeps`).
     """
 
     rows: Rows
     usable: NDArray[np.bool_]
-    class_of: NDArray[np.int32] | None
-    origin: NDArray[np.int64] | None
-    loops: NDArray[np.bool_]
-    free_choice: NDArray[np.int64]
     lost: NDArray[np.bool_]
-    reverse: Reverse | None
     short_path_policy: NDArray[np.int64] | None
+    reverse: Reverse | None = None
+    class_of: NDArray[np.int32] | None = None
+    origin: NDArray[np.int64] | None = None
+    loops: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    free_choice: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray[np.int64], bool]:
@@ -116,8 +116,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
         reverse = reverse_of(rows, usable, run)
         run(graph.proper_states)(reverse, pair_state, usable, choice, scratch)
     lost = choice < 0
-    empty = np.empty(0, dtype=bool), np.empty(0, dtype=np.int64)
-    unreduced = Reduction(rows, usable, None, None, *empty, lost, reverse, choice if good else None)
+    unreduced = Reduction(rows, usable, lost=lost, reverse=reverse, short_path_policy=choice if good else None)
     if smallest > 0.0:
         return unreduced
     free_choice = np.empty(states, dtype=np.int64)
@@ -127,7 +126,7 @@ def reduce(ssp: SSP, run: Run) -> Reduction:
     loops = _free_loops(rows, pair_state, loss_free_edges, at_no_loss & (free_choice < 0)[pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
         return unreduced
-    return _collapse(unreduced, pair_state, loops, free_choice, run)
+    return _collapse(unreduced, loops, free_choice, run)
 
 
 def _free_loops(
@@ -144,13 +143,7 @@ def _free_loops(
             return candidates
 
 
-def _collapse(
-    whole: Reduction,
-    pair_state: NDArray[np.int32],
-    loops: NDArray[np.bool_],
-    free_choice: NDArray[np.int64],
-    run: Run,
-) -> Reduction:
+def _collapse(whole: Reduction, loops: NDArray[np.bool_], free_choice: NDArray[np.int64], run: Run) -> Reduction:
     rows, usable, lost = whole.rows, whole.usable, whole.lost
     states = len(lost)
     component = np.empty(states, dtype=np.int64)
@@ -163,35 +156,38 @@ def _collapse(
     class_of = np.full(states, -1, dtype=np.int32)
     class_of[kept] = rank[inverse]
     class_of[free_choice >= 0] = classes
-    small, origin = quotient(rows, usable & ~lost[pair_state], pair_state, class_of, classes)
+    members = np.flatnonzero(kept)
+    members = members[np.argsort(class_of[members], kind="stable")]
+    room = Rows(
+        np.empty(classes + 1, dtype=np.int64),
+        np.empty_like(rows.next_start),
+        np.empty_like(rows.next_state),
+        np.empty_like(rows.losses),
+        np.empty_like(rows.probabilities),
+    )
+    origin = np.empty(len(rows.losses), dtype=np.int64)
+    triples = run(graph.fill_quotient)(rows, usable, members, class_of, classes, room, origin)
+    pairs = int(room.pair_start[-1])
+    small = room._replace(
+        next_start=room.next_start[: pairs + 1],
+        next_state=room.next_state[:triples],
+        losses=room.losses[:pairs],
+        probabilities=room.probabilities[:triples],
+    )
     for array in small._asdict().values():  # read-only as a problem's are: one compiled form serves both
         array.flags.writeable = False
-    all_pairs = np.ones(len(origin), dtype=bool)
+    all_pairs = np.ones(pairs, dtype=bool)
     choice, good = reach_by_sweeps(small, all_pairs, run)
-    return Reduction(small, all_pairs, class_of, origin, loops, free_choice, lost, None, choice if good else None)
-
-
-def quotient(
-    rows: Rows, usable: NDArray[np.bool_], pair_state: NDArray[np.int32], class_of: NDArray[np.int32], goal: int
-) -> tuple[Rows, NDArray[np.int64]]:
-    """The problem in which each class of states is one state: the usable pairs of its members that may leave it; and
-    the original pair of each of these pairs.
-
-    ``class_of`` [S] is ``goal``, the number of classes, for states as good as the goal. A next state may stand twice in
-    a row.
-    """
-    after = np.append(class_of, np.int32(goal))[rows.next_state]  # the class of each next state
-    own = class_of[pair_state]
-    moves = (rows.probabilities > 0.0) & (after != np.repeat(own, np.diff(rows.next_start)))
-    leaving = np.flatnonzero(usable & (own < goal) & np.logical_or.reduceat(moves, rows.next_start[:-1]))
-    origin = leaving[np.argsort(own[leaving], kind="stable")]
-    entries, lengths = entries_of(rows.next_start, origin)
-    positive = rows.probabilities[entries] > 0.0
-    counts = np.bincount(np.repeat(np.arange(len(origin)), lengths)[positive], minlength=len(origin))
-    entries = entries[positive]
-    pair_start = np.concatenate(([0], np.cumsum(np.bincount(own[origin], minlength=goal))))
-    next_start = np.concatenate(([0], np.cumsum(counts)))
-    return Rows(pair_start, next_start, after[entries], rows.losses[origin], rows.probabilities[entries]), origin
+    return Reduction(
+        small,
+        all_pairs,
+        lost=lost,
+        short_path_policy=choice if good else None,
+        class_of=class_of,
+        origin=origin[:pairs],
+        loops=loops,
+        free_choice=free_choice,
+    )
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -79,7 +79,8 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     inside = np.clip(search.best_values, best.lower, best.upper)
     inside[np.isinf(best.upper)] = np.nan  # nothing is known there
     values, lower, upper = (expand_values(reduction, part) for part in (inside, best.lower, best.upper))
-    return Solution(values, policy, lower, upper, search.iterations, status, ssp)
+    bounds = {"values": values, "lower": lower, "upper": upper}
+    return Solution(policy=policy, iterations=search.iterations, status=status, problem=ssp, **bounds)
 
 
 class _Search:

@@ -6,17 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from goalbound.models import SSP
 from goalbound.planning import Status, solve
-from goalbound.planning.reduction import quotient
-from tests.reference import kernels as twin
 from tests.reference.certified import assert_certified
-from tests.support import drawn
 from tests.support.small_problems import one_state
-from tests.support.strategies import examples
 
 
 def test_all_losses_zero_still_means_reaching_the_goal() -> None:
@@ -64,22 +58,3 @@ def test_a_free_action_on_the_way_to_a_cheap_end_is_taken() -> None:
     found = solve(ssp)
     assert found.policy.tolist() == [0, 0]
     assert_certified(ssp, found, [Fraction(1, 2), Fraction(1, 2), Fraction(0)])
-
-
-@given(st.data())
-@examples(35)
-def test_a_quotient_holds_the_pairs_that_leave_their_class(data: st.DataObject) -> None:
-    rows = data.draw(drawn.problems())
-    usable = data.draw(drawn.masks(len(rows.losses)))
-    pairs, goal = twin.pairs_of(rows, usable), twin.states_of(rows)
-    draws = np.array(data.draw(st.lists(st.integers(0, 3), min_size=goal, max_size=goal)), dtype=np.int64)
-    kept = draws < 3  # the others are as good as the goal
-    names, numbers = np.unique(draws[kept], return_inverse=True)
-    classes = len(names)
-    class_of = np.full(goal, classes, dtype=np.int32)
-    class_of[kept] = numbers
-    pair_state = np.repeat(np.arange(goal, dtype=np.int32), np.diff(rows.pair_start))
-    small, origin = quotient(rows, usable, pair_state, class_of, classes)
-    found = [(pair.state, int(origin[pair.number]), pair.entries) for pair in twin.pairs_of(small)]
-    assert found == twin.quotient(pairs, [*class_of, classes], classes)
-    assert small.losses.tolist() == rows.losses[origin].tolist()

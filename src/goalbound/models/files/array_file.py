@@ -101,7 +101,7 @@ def write_array_file(
         raise ArgumentError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
-    id = _content_id(head, members)
+    id = "" if files is None else _content_id(head, members)
     if files is not None:
         head = json.dumps({**header, ID: id}, allow_nan=False).encode()
 

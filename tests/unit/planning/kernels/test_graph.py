@@ -185,3 +185,34 @@ def test_leaving_pairs_are_those_with_an_edge_out_of_their_component(data: st.Da
     changed = graph.leaving_pairs.python(rows, component, usable)
     assert set(np.flatnonzero(usable)) == staying
     assert changed == len(pairs) - len(staying)
+
+
+@given(st.data())
+@examples(35)
+def test_a_quotient_holds_the_pairs_that_leave_their_class(data: st.DataObject) -> None:
+    rows, usable, pairs, goal = some_usable(data)
+    draws = np.array(data.draw(st.lists(st.integers(0, 3), min_size=goal, max_size=goal)), dtype=np.int64)
+    kept = draws < 3  # the others are as good as the goal
+    names, numbers = np.unique(draws[kept], return_inverse=True)
+    classes = len(names)
+    class_of = np.full(goal, classes, dtype=np.int32)
+    class_of[kept] = numbers
+    members = np.flatnonzero(kept)
+    members = members[np.argsort(class_of[members], kind="stable")]
+    expected = twin.quotient(pairs, [*class_of, classes], classes)
+    small = drawn.Rows(
+        np.empty(classes + 1, dtype=np.int64),
+        np.empty(len(usable) + 1, dtype=np.int64),
+        np.empty(len(rows.next_state), dtype=np.int32),
+        np.empty(len(usable)),
+        np.empty(len(rows.next_state)),
+    )
+    origin = np.empty(len(usable), dtype=np.int64)
+    filled = graph.fill_quotient.python(rows, usable, members, class_of, classes, small, origin)
+    assert filled == sum(len(entries) for _, _, entries in expected)
+    assert np.diff(small.pair_start).tolist() == [sum(own == c for own, _, _ in expected) for c in range(classes)]
+    assert small.next_start[: len(expected) + 1].tolist() == np.cumsum([0, *(len(e) for _, _, e in expected)]).tolist()
+    small = small._replace(next_start=small.next_start[: len(expected) + 1])
+    found = [(pair.state, int(origin[pair.number]), pair.entries) for pair in twin.pairs_of(small)]
+    assert found == expected
+    assert small.losses[: len(expected)].tolist() == rows.losses[origin[: len(expected)]].tolist()
