@@ -65,15 +65,8 @@ def to_ssp(model: ExplicitMDP) -> SSP:
     choice = choice[branches]
     action, names = _actions(model, choice_state)
     state, following, probability = choice_state[choice], model.target[branches], model.probability[branches]
-    built = from_triples(
-        number[state],
-        action[choice],
-        number[following],
-        probability,
-        states=states,
-        names=(None, names),
-        keep_zeros=True,
-    )
+    triples = number[state], action[choice], number[following], probability
+    built = from_triples(*triples, states=states, names=(None, names), keep_zeros=True)
     scale = _scale(model.choice_loss[kept]) if model.loss_scale is None else model.loss_scale
     losses = np.empty(built.support.pairs)
     losses[built.pair_of] = model.choice_loss[choice] / scale

@@ -161,6 +161,10 @@ def _bits_data(flags: NDArray[np.bool_]) -> bytes:
     return np.packbits(np.pad(flags, (0, -len(flags) % 64)), bitorder="little").tobytes()
 
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
 class _Annotation(NamedTuple):
     """A label or a reward model, under its alias or, failing that, its identifier."""
 
@@ -258,13 +262,7 @@ class _Reader:
             raise FileFormatError(f'the label "{chosen}" holds in no state; there is no goal')
         return self._bits(places[chosen])
 
-    def _choice_losses(
-        self,
-        loss: str | None,
-        choice_start: NDArray[np.int64],
-        branch_start: NDArray[np.int64],
-        probability: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def _choice_losses(self, loss: str | None, choice_start: Ints, branch_start: Ints, probability: Floats) -> Floats:
         models = self._annotations("rewards")
         chosen = select_name(_alias(loss, models), list(models), list(models), "reward model", "loss")
         identifier, description = models[chosen]

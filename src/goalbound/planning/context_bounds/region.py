@@ -1,7 +1,8 @@
 """Certified bounds on one sub-simplex of contexts: the largest optimal loss, the longest time of an optimal policy.
 
-**Affine bounds** have an error of second order in the size of the sub-simplex. Let c = sum of w_k c_k (w_k >= 0, sum 1) be a context of the sub-simplex with corners c_1 ... c_K, and let V_c be the
-affine function sum of w_k V_k of vectors V_k[S + 1], 0 at the goal. For a pair of state s,
+**Affine bounds** have an error of second order in the size of the sub-simplex. Let c = sum of w_k c_k (w_k >= 0, sum 1)
+be a context of the sub-simplex with corners c_1 ... c_K, and let V_c be the affine function sum of w_k V_k of vectors
+V_k[S + 1], 0 at the goal. For a pair of state s,
 
     loss_c + P_c V_c - V_c(s) = sum over j, k of w_j w_k E_jk,
     E_jk = (loss_j + loss_k) / 2 + (P_j V_k - V_k(s) + P_k V_j - V_j(s)) / 2,
@@ -18,7 +19,8 @@ With V_k the values of one policy at c_k, E_kk = 0 and E_jk = (P_j - P_k)(V_k - 
 differences. Rounding is counted against us: each E_jk comes with a bound of its error, which also covers the mixing
 of the components and the division of each row by its exact sum.
 
-**Prices** bound how long an optimal policy can take: steps are weighed against the loss that they cost. Let y > 0 be a price, and G_c an affine function of the context, 0 at the goal, with
+**Prices** bound how long an optimal policy can take: steps are weighed against the loss that they cost. Let y > 0 be a
+price, and G_c an affine function of the context, 0 at the goal, with
 
     f - y loss_c + P_c G_c - G_c(s) <= 0        for all pairs, at all contexts c of the sub-simplex.
 
