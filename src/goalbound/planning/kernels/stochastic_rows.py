@@ -24,24 +24,6 @@ def cannot_reach_goal(constants, pair):
 
 
 @lean
-def declare_rows(constants, learner):
-    """Without data: all next states of these pairs get their indices, and the estimate is the projection of 0 in the
-    norm of lambda I, which is uniform; a single next state is certain."""
-    regression = learner.regression
-    for pair in range(len(regression.seen)):
-        if not cannot_reach_goal(constants, pair):
-            continue
-        first = constants.next_start[pair]
-        count = constants.next_start[pair + 1] - first
-        regression.seen[pair] = count
-        for k in range(count):
-            regression.seen_index[first + k] = k
-            regression.seen_state[first + k] = constants.next_state[first + k]
-            for j in range(learner.rows.shape[1] if len(learner.rows) > 0 else 0):
-                learner.rows[first + k, j] = 1.0 / count
-
-
-@lean
 def min_over_simplex_ball(sets, pair, values, cutoff):
     """The least sum of p v over p >= 0 with sum 1 and |p - centre|^2 <= ball. Returns it, and t, w and v0 of its p.
 
