@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.around.around import VERSION, Around, bytes_of, can_be_saved, loaded_from, takes
+from goalbound.around.around import VERSION, Around, bytes_of, can_be_saved, loaded_from, read_by, takes
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
 from goalbound.learners.anew import learned_since
 from goalbound.learners.batch import rows_of
@@ -60,6 +60,7 @@ class MappedContexts(Around):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
+    _given: ClassVar[tuple[str, ...]] = ("see",)
     _hidden = ("play_episodes", "context_size")
     _what = "learner that sees contexts as this one does"
     _difference = "its contexts through another function or matrix, or nothing tells that it is the same"
@@ -89,25 +90,14 @@ class MappedContexts(Around):
         shown = set_readonly(np.array([_checked(self._see(context), row) for row, context in enumerate(contexts)]))
         self.inner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
 
-    def _again(self, inner: Any) -> Self:
-        return type(self)(inner, self.see)
-
-    def _made_like(self, other: Self) -> bool:
-        return bool(other.see == self.see)
-
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner inside, as it saves itself; what it sees through is not in the file."""
-        if overwrite and takes(self.inner.save, "overwrite"):
-            self.inner.save(path, overwrite=True)
-        else:
-            self.inner.save(path)
+        self.inner.save(path, **({"overwrite": True} if overwrite and takes(self.inner.save, "overwrite") else {}))
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
-        restored = self.inner.restored
-        return self._again(
-            restored(path) if limit == LIMIT or not takes(restored, "limit") else restored(path, limit=limit)
-        )
+        """Return one that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit``
+        bytes."""
+        return self._again(read_by(self.inner.restored, path, limit))
 
 
 class ContextBlind(MappedContexts):
@@ -123,15 +113,13 @@ class ContextBlind(MappedContexts):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, NOTHING))
+    _given = ()
 
     def __init__(self, learner: Any) -> None:
         super().__init__(one_component(learner), _constant)
 
     def _see(self, context: Any) -> Any:
         return np.ones(1)
-
-    def _again(self, inner: Any) -> Self:
-        return type(self)(inner)
 
 
 def _constant(context: Floats) -> Floats:

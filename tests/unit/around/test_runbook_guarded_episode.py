@@ -95,7 +95,7 @@ def test_an_episode_that_does_not_begin_by_its_plan_is_not_compared_with_it(guar
         assert episode.act("down", allowed=["page"]) == BEFORE.support.action("page")
         episode.observe(Step("down", "page", 1.0, "goal"))
     assert guarded._test.sums[COUNT].max() == 0
-    assert not guarded._trials.trials
+    assert not guarded._trials
 
 
 def test_where_the_action_of_the_plan_is_not_allowed_later_what_was_lost_until_then_counts(guarded: Guarded) -> None:
