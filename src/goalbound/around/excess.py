@@ -14,14 +14,17 @@ it may be settled with that at any time, for whatever reason (docs/how_to/guards
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
+from typing import Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.models.files.ranges import HUGE, matching, within
 
 STAKES = (0.05, 0.15, 0.4)
 """z"""
@@ -111,9 +114,8 @@ class ExcessLossTest:
 
     def restore(self, sums: NDArray[np.float64]) -> None:
         """Take over the array of a file, checked."""
-        others = np.delete(sums, CUSUM, axis=0) if sums.shape == self.sums.shape else sums
-        if sums.shape != self.sums.shape or not np.isfinite(sums).all() or (others < 0.0).any():
-            raise FileFormatError(f"excess has shape {sums.shape} or an entry that cannot be; it is {self.sums.shape}")
+        matching({"excess": sums}, "excess", self.sums.shape, self.sums.dtype)
+        within("excess", np.delete(sums, CUSUM, axis=0), 0.0, HUGE)
         self.sums[...] = sums
         if self.found and (self.sums[COUNT] < 1.0).any():
             raise FileFormatError("excess says that a warning was given, and has no episodes")
@@ -121,28 +123,32 @@ class ExcessLossTest:
 
 @dataclass(eq=False)
 class Trial:
-    """What an episode may lose by its plan, and has ``lost`` by it so far."""
+    """What an episode may lose by its plan, and has ``lost`` by it so far; once it has ``ended`` no more counts."""
 
     allowed: float
     lost: float = 0.0
+    ended: bool = False
+
+    def end_with(self, episode: Any) -> None:
+        """End it when nobody holds the episode any more."""
+        finalize(episode, setattr, self, "ended", True).atexit = False
 
 
-def settled(trials: list[Trial], still_open: Collection[Trial]) -> Iterator[Trial]:
+def settled(trials: list[Trial]) -> Iterator[Trial]:
     """Take those out of the trials that count from now on, in the order in which they began.
 
-    >>> first, second = Trial(1.0), Trial(1.0)
+    >>> first, second = Trial(1.0), Trial(1.0, ended=True)
     >>> trials = [first, second]
-    >>> len(list(settled(trials, {first})))  # the first may still lose anything
+    >>> len(list(settled(trials)))  # the first may still lose anything
     0
-    >>> [trial is first for trial in settled(trials, set())]
+    >>> first.ended = True
+    >>> [trial is first for trial in settled(trials)]
     [True, False]
     """
-    waiting = sum(trial not in still_open for trial in trials)
-    while trials:
-        is_open = trials[0] in still_open
-        if is_open and waiting <= max(MOST_WAITING, len(trials) - waiting):
-            return
-        waiting -= not is_open
+    waiting = sum(trial.ended for trial in trials)
+    while trials and (trials[0].ended or waiting > max(MOST_WAITING, len(trials) - waiting)):
+        waiting -= trials[0].ended
+        trials[0].ended = True
         yield trials.pop(0)
 
 
@@ -163,5 +169,5 @@ def trials_of_rows(rows: NDArray[np.float64], episodes: int) -> tuple[list[Trial
             f"trials has shape {rows.shape} or an entry that cannot be; a row says lost, allowed and which of the "
             f"{episodes} open episodes it is, or -1"
         )
-    trials = [Trial(allowed, lost) for lost, allowed, _ in rows.tolist()]
+    trials = [Trial(allowed, lost, place < 0.0) for lost, allowed, place in rows.tolist()]
     return trials, {int(place): trial for place, trial in zip(places, trials, strict=True) if place >= 0.0}

@@ -12,22 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.around import change_kernels as kernels
 from goalbound.around.around import Around, AroundEpisode
-from goalbound.around.change_kernels import (
-    CASE,
-    COUNT,
-    CUSUM,
-    EXPECTED,
-    NO_ALARM,
-    OBSERVED,
-    RATIOS,
-    ROBERTS,
-    STEP,
-    ChangeSums,
-    detect_changes,
-    new_change_sums,
-    new_change_workspace,
-)
+from goalbound.around.change_kernels import NO_ALARM, RATIOS, ChangeSums, new_change_sums, new_change_workspace
 from goalbound.around.runbook import IN_CELLS
 from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
@@ -43,8 +30,10 @@ from goalbound.learners.layers import unwrap
 from goalbound.learners.step_log import single_step
 from goalbound.learners.steps import StepArrays
 from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models.files.ranges import HUGE, MANY, matching, within
+from goalbound.models.files.ranges import around as near
 from goalbound.models.support import SUPPORT_REMEDY
-from goalbound.models.support_match import SupportMatch, match_support
+from goalbound.models.support_match import match_support
 from goalbound.models.validation import (
     check_bool,
     check_distribution,
@@ -58,7 +47,7 @@ from goalbound.terminal import pluralize
 
 RUN_LENGTH = 10_000
 WINDOW = 10_000
-MOST_PARTS = 1000
+MOST_PIECES = 1000
 """The number of pieces of a window that are not joined yet, or a hundredth of its steps if that is more."""
 MORE, LESS = "more", "less"
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
@@ -205,7 +194,7 @@ class ChangeDetector:
     def enter(self, steps: StepArrays, cases: NDArray[np.int64]) -> int:
         """Enter n steps that were checked, and the case of each; how many alarms there were."""
         work = int(len(steps.pairs) * (self.support.triples / self.support.pairs + 1 + self.context_size**2 / 5))
-        run = self._effort.engine(5 * work)(detect_changes)
+        run = self._effort.engine(5 * work)(kernels.detect_changes)
         return int(run(self._sums, self._work, steps, cases.astype(np.int64, copy=False), self.run_length))
 
     def extended(self, support: Support) -> ChangeDetector:
@@ -260,32 +249,29 @@ class ChangeDetector:
         self._sums.alarm_case[:] = NO_ALARM
 
     def _alarm(self, part: int) -> ChangeAlarm:
-        support = self.support
-        triples, pairs, actions = support.triples, support.pairs, support.actions
-        of_part: tuple[int, ...]
-        if part < pairs:
-            of_part, row = (part,), support.row(part)
-            numbers = [*range(triples)[row], triples + part]
-            following = [*support.next_state[row].tolist(), None]
+        sums, support, none = self._sums, self.support, np.zeros(0, dtype=np.int64)
+        if part < support.pairs:
+            row, action, of_part = support.row(part), None, np.array([part])
+            numbers, following = _numbers(support, np.r_[row], of_part, none), support.next_state[row].tolist()
         else:
-            action = part - pairs
-            of_part = tuple(np.flatnonzero(support.pair_action == action).tolist())
-            numbers, following = [triples + pairs + action, triples + pairs + actions + action], [support.states, None]
-        roberts = self._sums.evidence[numbers, :, ROBERTS]
+            action = part - support.pairs
+            of_part = np.flatnonzero(support.pair_action == action)
+            numbers, following = _numbers(support, none, none, np.array([action])), [support.states]
+        roberts = sums.evidence[numbers, :, kernels.ROBERTS]
         place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
-        largest = self._sums.evidence[numbers[place], at]
+        _, _, since_step, since_case, visits, expected, observed = sums.evidence[numbers[place], at].tolist()
         return ChangeAlarm(
-            pairs=of_part,
-            action=None if len(of_part) == 1 else part - pairs,
-            next_state=following[place],
+            pairs=tuple(of_part.tolist()),
+            action=None if len(of_part) == 1 else action,
+            next_state=[*following, None][place],
             direction=MORE if RATIOS[at] > 1.0 else LESS,
-            since_step=int(largest[STEP]),
-            since_case=int(largest[CASE]),
-            step=int(self._sums.alarm_step[part]),
-            case=int(self._sums.alarm_case[part]),
-            visits=int(largest[COUNT]),
-            expected=float(largest[EXPECTED]),
-            observed=float(largest[OBSERVED]),
+            since_step=int(since_step),
+            since_case=int(since_case),
+            step=int(sums.alarm_step[part]),
+            case=int(sums.alarm_case[part]),
+            visits=int(visits),
+            expected=expected,
+            observed=observed,
             evidence=float(roberts.mean()),
             support=support,
         )
@@ -296,37 +282,23 @@ class ChangeDetector:
         """Return all that it has seen, by name, as writable views."""
         return named_arrays("change", self._sums)
 
-    @classmethod
-    def array_types(cls) -> dict[str, str]:
-        """Return the names and types of :meth:`arrays`."""
-        smallest = cls(Support.full(1, 1), 1)
-        return {name: array.dtype.str for name, array in smallest.arrays()}
-
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over the arrays of a file, checked."""
-        given = arrays["change.given_means"]
-        width = (self.support.triples + self.support.pairs, self.context_size)
+        given, width = arrays["change.given_means"], (self.support.triples + self.support.pairs, self.context_size)
         if given.shape not in ((0, self.context_size), width):
             raise FileFormatError(f"change.given_means has shape {given.shape}; it is empty or {width}")
-        self._sums = self._sums._replace(given_means=given.copy())
+        self._sums = sums = self._sums._replace(given_means=given.copy())
         for name, own in self.arrays():
-            saved = arrays[name]
-            if saved.shape != own.shape:
-                raise FileFormatError(f"{name} has shape {saved.shape}; it needs {own.shape}")
-            if saved.dtype.kind == "f" and not np.isfinite(saved).all():
-                raise FileFormatError(f"{name} has an entry that is no finite number")
-            if saved.dtype.kind == "i" and saved.size and not NO_ALARM <= saved.min() <= saved.max() < 2**62:
-                raise FileFormatError(f"{name} has an entry that is no count")
-            own[...] = saved
-        sums = self._sums
-        if sums.given.any() and not len(sums.given_means):
+            own[...] = matching(arrays, name, own.shape, own.dtype)
+        if sums.given.any() and not len(given):
             raise FileFormatError("change.given_means is empty, and the numbers of a pair are said to be given")
-        if (sums.visits < 0).any() or self.steps < 0:
-            raise FileFormatError("a count of the change detector is negative")
-        if (np.delete(sums.evidence, CUSUM, axis=2) < 0.0).any() or (sums.evidence[:, :, STEP:COUNT] >= 2**62).any():
-            raise FileFormatError("change.evidence has a sum or a count that cannot be")
-        if (np.diagonal(sums.inverse, axis1=1, axis2=2) < 0.0).any():
-            raise FileFormatError("change.inverse has a negative entry where there can be none")
+        for name in ("visits", "steps"):
+            within(f"change.{name}", getattr(sums, name), 0, MANY)
+        for name in ("alarm_step", "alarm_case"):
+            within(f"change.{name}", getattr(sums, name), NO_ALARM, MANY)
+        within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
+        within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
+        within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
         if any(alarm.visits < 1 for alarm in self.alarms):
             raise FileFormatError("an alarm of the change detector has no visits")
 
@@ -349,79 +321,6 @@ def _copy_sums(to: ChangeSums, source: ChangeSums, pairs: tuple[Any, Any], numbe
     to.outcome_sums[numbers[0][of_pairs]] = source.outcome_sums[numbers[1][of_pairs]]
     if len(source.given_means):
         to.given_means[numbers[0][of_pairs]] = source.given_means[numbers[1][of_pairs]]
-
-
-class StepWindow:
-    """The last ``size`` steps, in their order. A step is added in O(d), on average.
-
-    >>> window = StepWindow(2, 1)
-    >>> for pair in range(5):
-    ...     window.add(StepArrays(np.ones((1, 1)), np.array([pair]), np.array([0]), np.array([0.5])))
-    >>> window.count, window.last().pairs
-    (5, array([3, 4]))
-    """
-
-    def __init__(self, size: int, context_size: int) -> None:
-        check_memory(2 * size * (context_size + 3), f"window {size}")
-        self.size = size
-        self.count = 0
-        """How many steps were added, those that are no longer kept included."""
-        pairs, places = np.zeros((2, 0), dtype=np.int64)
-        self._parts = [StepArrays(np.zeros((0, context_size)), pairs, places, np.zeros(0))]
-
-    def add(self, steps: StepArrays) -> None:
-        """Add steps, which are kept as they are."""
-        self.count += len(steps.pairs)
-        self._parts.append(steps)
-        if len(self._parts) > max(MOST_PARTS, min(self.count, self.size) // 100):
-            self._parts = [self.last()]
-
-    def last(self) -> StepArrays:
-        """Return the last ``size`` steps, or all if there were fewer."""
-        whole = StepArrays._make(map(np.concatenate, zip(*self._parts, strict=True)))
-        return _part(whole, slice(max(len(whole.pairs) - self.size, 0), None))
-
-    @property
-    def first(self) -> int:
-        """The number of the first step in :meth:`last`, from 0 on."""
-        return max(self.count - self.size, 0)
-
-    def since(self, number: int) -> StepArrays:
-        """Return the steps from this number on; an error if they are no longer kept."""
-        if number < self.first:
-            raise ArgumentError(
-                f"the steps from {number} on are no longer kept, only those from {self.first} on (window={self.size}); "
-                "learn from a log of them, learner.learn_log(log.window(first=...)), or use a larger window"
-            )
-        return _part(self.last(), slice(number - self.first, None))
-
-    def moved(self, places: SupportMatch) -> StepWindow:
-        """Return the same steps on a larger support."""
-        kept = self.last()
-        window = StepWindow(self.size, kept.contexts.shape[1])
-        window.add(kept._replace(pairs=places.pairs[kept.pairs], places=places.triples[kept.places]))
-        window.count = self.count
-        return window
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the steps for a file."""
-        return dict(zip(WINDOW_TYPES, self.last(), strict=True))
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]], count: int, support: Support) -> None:
-        """Take over what is in a file, checked; ``count`` is that of all steps."""
-        steps = StepArrays._make(arrays[name] for name in WINDOW_TYPES)
-        contexts, pairs, places, losses = steps
-        size, kept = self._parts[0].contexts.shape[1], len(losses)
-        if contexts.shape != (kept, size) or not pairs.shape == places.shape == losses.shape == (kept,):
-            raise FileFormatError(f"the arrays of the window have other shapes than {(kept, size)} and {(kept,)}")
-        if kept != min(count, self.size):
-            raise FileFormatError(f"the window has {kept} steps; of {count} it keeps {min(count, self.size)}")
-        fine = bool(((pairs >= 0) & (pairs < support.pairs)).all() and ((losses >= 0.0) & (losses <= 1.0)).all())
-        fine = fine and bool((contexts >= 0.0).all()) and bool((np.abs(contexts.sum(axis=1) - 1.0) < 1e-9).all())
-        if not fine or not ((places >= support.next_start[pairs]) & (places < support.next_start[pairs + 1])).all():
-            raise FileFormatError("the window has a step that cannot be: a pair, a next state, a loss or a context")
-        self.add(_part(steps, slice(None)))
-        self.count = count
 
 
 def _part(steps: StepArrays, which: slice | NDArray[np.bool_]) -> StepArrays:
@@ -477,8 +376,11 @@ class Monitored(Around):
     card = Card(monitored_card)
     _what = "monitored learner"
     _given = ("run_length", "window")
-    _counted = ("logged_cases", "cases", *ChangeDetector.array_types(), *WINDOW_TYPES)
-    _array_types: ClassVar = {**ChangeDetector.array_types(), **WINDOW_TYPES}
+    _array_types: ClassVar = {
+        **{name: array.dtype.str for name, array in ChangeDetector(Support.full(1, 1), 1).arrays()},
+        **WINDOW_TYPES,
+    }
+    _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
     _episode_type = MonitoredEpisode
 
@@ -490,7 +392,9 @@ class Monitored(Around):
         self.detector = ChangeDetector(base.support, base.context_size, run_length=run_length, model=model)
         self.run_length = self.detector.run_length
         self.window = check_int(window, "window", least=0, most=2**40)
-        self._window = StepWindow(self.window, base.context_size)
+        check_memory(2 * self.window * (base.context_size + 3), f"window {self.window}")
+        pairs, places = np.zeros((2, 0), dtype=np.int64)
+        self._pieces = [StepArrays(np.zeros((0, base.context_size)), pairs, places, np.zeros(0))]
         self._logged_cases = 0
         self._cases = 0
 
@@ -547,12 +451,19 @@ class Monitored(Around):
     def _test(self, steps: StepArrays, cases: NDArray[np.int64]) -> None:
         """Hold steps that were learned against the forecasts, keep them, and warn of what has changed."""
         steps = _part(steps, slice(None))  # kernels are compiled for arrays that may be written to
-        self._window.add(steps)
+        self._pieces.append(steps)
         raised = self.detector.enter(steps, cases)
+        if len(self._pieces) > max(MOST_PIECES, min(self.detector.steps, self.window) // 100):
+            self._pieces = [self._last_steps()]
         if len(cases):
             self._cases = max(self._cases, int(cases.max()) + 1)
         for alarm in self.alarms[-raised:] if raised else ():
             warnings.warn(str(alarm), ChangeWarning, stacklevel=5)
+
+    def _last_steps(self) -> StepArrays:
+        """Return the steps that are kept: the last ones of the window, or all if there were fewer."""
+        whole = StepArrays._make(map(np.concatenate, zip(*self._pieces, strict=True)))
+        return _part(whole, slice(max(len(whole.pairs) - self.window, 0), None))
 
     def relearned(self, *, since: int | None = None, keep_others: bool = True, fresh: Any = None) -> Monitored:
         """Return a monitored learner that has forgotten what the pairs with an alarm did before the change; this one
@@ -572,11 +483,17 @@ class Monitored(Around):
         if since is None and not alarms:
             raise LearnerError("there is no change to learn from; give since=, the number of a step")
         number = min(alarm.since_step for alarm in alarms) if since is None else check_int(since, "since", least=0)
-        steps = self._window.since(number)
+        kept, changed = self._last_steps(), [pair for alarm in alarms for pair in alarm.pairs]
+        first = self.detector.steps - len(kept.pairs)
+        if number < first:
+            raise ArgumentError(
+                f"the steps from {number} on are no longer kept, only those from {first} on (window={self.window}); "
+                "learn from a log of them, learner.learn_log(log.window(first=...)), or use a larger window"
+            )
+        chosen = np.arange(first, self.detector.steps) >= number
         if check_bool(keep_others, "keep_others"):
-            kept, changed = self._window.last(), [pair for alarm in alarms for pair in alarm.pairs]
-            new = np.arange(self._window.first, self._window.count) >= number
-            steps = _part(kept, new | ~np.isin(kept.pairs, changed))
+            chosen |= ~np.isin(kept.pairs, changed)
+        steps = _part(kept, chosen)
         again = self._again(made_anew(self.inner) if fresh is None else self._checked_fresh(fresh))
         base = unwrap(again)
         base._learn_steps(steps)
@@ -611,24 +528,38 @@ class Monitored(Around):
     def _going_on(self, inner: Any, **given: Any) -> Self:
         """Return the same around another learner, on a larger support too: the detector and the window go on."""
         again, support = self._again(inner, **given), unwrap(inner).support
-        if support == self.detector.support:
-            again.detector, again._window = deep_copy(self.detector), deep_copy(self._window)
-        else:
+        again.detector, kept = deep_copy(self.detector), self._last_steps()
+        if support != self.detector.support:
             again.detector = self.detector.extended(support)
-            again._window = self._window.moved(match_support(support, self.detector.support, name="the learner"))
+            there = match_support(support, self.detector.support, name="the learner")
+            kept = kept._replace(pairs=there.pairs[kept.pairs], places=there.triples[kept.places])
+        again._pieces = [kept]
         again._logged_cases, again._cases = self._logged_cases, self._cases
         return again
 
     def _saved(self) -> dict[str, Any]:
         counts = {"logged_cases": self._logged_cases, "cases": self._cases}
-        return {**counts, **dict(self.detector.arrays()), **self._window.arrays()}
+        return counts | dict(self.detector.arrays()) | dict(zip(WINDOW_TYPES, self._last_steps(), strict=True))
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         self._logged_cases, self._cases = (
             check_int(saved[name], name, least=0, most=2**62) for name in ("logged_cases", "cases")
         )
         self.detector.restore(saved)
-        self._window.restore(saved, self.detector.steps, self.support)
+        steps = StepArrays._make(saved[name] for name in WINDOW_TYPES)
+        size, count, kept = self.detector.context_size, self.detector.steps, len(steps.losses)
+        if kept != min(count, self.window):
+            raise FileFormatError(f"the window has {kept} steps; of {count} it keeps {min(count, self.window)}")
+        for name, type in WINDOW_TYPES.items():
+            matching(saved, name, (kept, size) if name == "window.contexts" else (kept,), type)
+        support: Support = self.detector.support
+        within("window.pairs", steps.pairs, 0, support.pairs - 1)
+        starts, ends = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
+        within("window.places", steps.places, starts, ends - 1)
+        within("window.losses", steps.losses, 0.0, 1.0)
+        within("window.contexts", steps.contexts, 0.0, 2.0)
+        within("window.contexts, summed,", steps.contexts.sum(axis=1), *near(1.0, 1e-9))
+        self._pieces = [_part(steps, slice(None))]
 
     def __repr__(self) -> str:
         alarms = pluralize(self.detector.alarm_count, "alarm")

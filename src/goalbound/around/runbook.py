@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -98,16 +98,29 @@ class _ByRunbook(Around):
 
     def _open_notes(self) -> list[Any]:
         """Return the notes on the open episodes, in the order of a file."""
-        return [self._note(innermost(one)) for one in self.inner.open_episodes]
+        return [self._note(innermost(episode)) for episode in self.inner.open_episodes]
+
+    def _notes_as_json(self) -> list[list[Any]]:
+        names = [field.name for field in self._note_fields()]
+        return [[getattr(note, name) for name in names] for note in self._open_notes()]
 
     def _restore_notes(self, entries: Any) -> list[Any]:
         """Take over the notes of a file, checked."""
-        episodes = [innermost(one) for one in self.inner.open_episodes]
-        if not isinstance(entries, list) or len(entries) != len(episodes):
-            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(episodes)} open ones")
-        notes = [self._note_type.from_json(entry) for entry in entries]
-        self._notes.update(zip(episodes, notes, strict=True))
+        notes, types = self._open_notes(), [type(field.default) for field in self._note_fields()]
+        if not isinstance(entries, list) or len(entries) != len(notes):
+            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(notes)} open ones")
+        for note, entry in zip(notes, entries, strict=True):
+            fine = isinstance(entry, list) and [type(value) for value in entry] == types
+            if fine:
+                vars(note).update(zip((field.name for field in self._note_fields()), entry, strict=True))
+            if not fine or not note.is_possible():
+                names = ", ".join(field.name for field in self._note_fields())
+                raise FileFormatError(f"an episode is {entry!r:.100}; it says {names}")
         return notes
+
+    def _note_fields(self) -> list[Field[Any]]:
+        """Return the fields of a note that are in its entry; arrays of a file have the others."""
+        return [field for field in fields(self._note_type) if field.default is not None]
 
     def _explains(self, note: Any) -> bool:
         """Whether the explanation of an episode is not that of the inner learner."""
@@ -119,30 +132,22 @@ class Lead:
     """Who leads an episode.
 
     Attributes:
-        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does; None until
-            it is decided, which the next ``act`` does.
-        follows: whether the episode has come to such a state, and follows the candidate to the goal.
-        counted: under whom the episode is counted; None before its first ``act``.
+        counted: under whom the episode is counted; empty before its first ``act``.
+        decided: whether the test was made, which else the next ``act`` does.
+        follows: whether the episode has come to a state of ``switches``, and follows the candidate to the goal.
+        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does.
     """
 
-    candidate: Ints | None = None
-    switches: NDArray[np.bool_] | None = None
+    counted: str = ""
+    decided: bool = False
     follows: bool = False
-    counted: str | None = None
+    candidate: Any = None
+    switches: Any = None
 
-    def as_json(self) -> list[Any]:
-        """Return the note for a file, whose policies are in arrays."""
-        return [self.counted, self.candidate is not None, self.follows]
-
-    @classmethod
-    def from_json(cls, values: Any) -> Self:
-        """Read what :meth:`as_json` gave, checked; what is decided is to be filled in."""
-        fine = isinstance(values, list) and len(values) == 3 and values[0] in (None, RUNBOOK, LEARNER)
-        fine = fine and all(type(flag) is bool for flag in values[1:])
-        if not fine or (values[2] and values[:2] != [LEARNER, True]):
-            raise FileFormatError(f"an episode is {values!r:.100}; it says who leads, whether that is decided, and how")
-        empty = np.zeros(0, dtype=np.int64)
-        return cls(empty if values[1] else None, None, values[2], values[0])
+    def is_possible(self) -> bool:
+        """Whether a file may say so."""
+        is_counted = self.counted in ("", RUNBOOK, LEARNER)
+        return is_counted and (not self.follows or (self.decided and self.counted == LEARNER))
 
 
 class ApprenticeEpisode(_LedEpisode):
@@ -172,16 +177,15 @@ class Apprentice(_ByRunbook):
             ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
 
     The candidate is the robust plan. It passes the test from a state if it loses at most the margin more than the
-    runbook in every plausible model, by certified bounds.
+    runbook in every plausible model, by certified bounds: the confidence sets of all pairs, and some robust
+    evaluations, once per episode.
 
-    Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from
-    its first state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They
-    do at all times at once with probability 1 - delta where the learner's widths are proven. Where a person plays
-    something else, or the world moves, the same holds from the state where that leads: there the test is made again.
-    The proof is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is
-    kept. After an ``alarm`` nothing is sure any more, and the runbook leads.
-
-    The test costs the confidence sets of all pairs and some robust evaluations (``robust_plan``), once per episode.
+    Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from its first
+    state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
+    times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
+    else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
+    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept. After
+    an ``alarm`` nothing is sure any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
     >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])
@@ -241,10 +245,9 @@ class Apprentice(_ByRunbook):
 
     def _explained(self, planned: Explanation, seen: NDArray[np.float64], state: int, lead: Lead) -> Explanation:
         """Return the explanation of the learner inside, as that of an episode with this lead."""
-        if lead.candidate is None:
+        if not lead.decided:
             progress = self._tested(seen)
-            lead = replace(lead, candidate=progress.candidate, follows=bool(progress.switches[state]))
-        assert lead.candidate is not None
+            lead = Lead(candidate=progress.candidate, follows=bool(progress.switches[state]))
         margin = " by more than the margin" if self.margin > 0.0 else ""
         if lead.follows:
             reason = f"by the policy of the learner: it is sure to be no worse than the runbook{margin}"
@@ -257,31 +260,26 @@ class Apprentice(_ByRunbook):
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
         lead = self._note(core)
-        decided = lead
-        if lead.candidate is None:
+        if not lead.decided:
             progress = self._tested(core.context)
-            decided = Lead(progress.candidate, progress.switches, counted=lead.counted)
-        follows = decided.follows or bool(decided.switches[state])
-        policy = decided.candidate if follows else self.runbook
+            lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)
+        follows = lead.follows or bool(lead.switches[state])
+        policy = lead.candidate if follows else self.runbook
         if _played_if_possible(episode.inner, state, int(policy[state]), allowed):
-            self._notes[core] = replace(decided, follows=follows)
+            lead = replace(lead, follows=follows)
         else:  # the learner chose: nothing is promised of this step, and the test is made again after it
-            self._notes[core] = Lead(counted=lead.counted)
-        self._count(self._notes[core])
+            lead = Lead(lead.counted)
+        leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK  # once the learner's, always
+        if leader != lead.counted:
+            self._led[leader] += 1
+            if lead.counted:
+                self._led[lead.counted] -= 1
+        self._notes[core] = replace(lead, counted=leader)
         return int(core._action or 0)
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
         if foreign:  # what was decided is void: the next act makes the test again
-            self._notes[episode] = Lead(counted=self._note(episode).counted)
-
-    def _count(self, lead: Lead) -> None:
-        """Count an episode under who leads it; one that the learner led once stays counted under it."""
-        leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK
-        if leader != lead.counted:
-            self._led[leader] += 1
-            if lead.counted is not None:
-                self._led[lead.counted] -= 1
-        lead.counted = leader
+            self._notes[episode] = Lead(self._note(episode).counted)
 
     def _add(self, other: Self) -> None:
         for leader, count in other._led.items():
@@ -289,15 +287,12 @@ class Apprentice(_ByRunbook):
 
     def _saved(self) -> dict[str, Any]:
         leads = self._open_notes()
-        shape, none = (len(leads), len(self.runbook)), np.zeros(len(self.runbook), dtype=np.int64)
-        candidates = [none if lead.candidate is None else lead.candidate for lead in leads]
-        switches = [none if lead.switches is None else lead.switches for lead in leads]
-        return {
-            "led": self._led,
-            "episodes": [lead.as_json() for lead in leads],
-            "candidates": np.array(candidates, dtype=np.int64).reshape(shape),
-            "switches": np.array(switches, dtype=np.bool_).reshape(shape),
-        }
+        policies = np.zeros((2, len(leads), self.support.states), dtype=np.int64)
+        for place, lead in enumerate(leads):
+            if lead.decided:
+                policies[:, place] = lead.candidate, lead.switches
+        episodes = self._notes_as_json()
+        return {"led": self._led, "episodes": episodes, "candidates": policies[0], "switches": policies[1] != 0}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         led = saved["led"]
@@ -310,7 +305,7 @@ class Apprentice(_ByRunbook):
         if any(array.shape != shape for array in policies):
             raise FileFormatError(f"candidates or switches has another shape than {shape}, a row for each open episode")
         for lead, candidate, switches in zip(leads, *policies, strict=True):
-            if lead.candidate is not None:
+            if lead.decided:
                 policy_pairs(self.support, candidate)
                 lead.candidate, lead.switches = candidate.copy(), switches.copy()
 
@@ -335,17 +330,9 @@ class Watch:
     tried: bool = False
     trial: Trial | None = None
 
-    def as_json(self) -> list[Any]:
-        """Return the note for a file, whose trials are in an array."""
-        return [self.steps, self.loss, self.guarded, self.tried]
-
-    @classmethod
-    def from_json(cls, values: Any) -> Self:
-        """Read what :meth:`as_json` gave, checked."""
-        fine = isinstance(values, list) and [type(one) for one in values] == [int, float, bool, bool]
-        if not fine or not 0 <= values[0] < 2**62 or not 0.0 <= values[1] < math.inf:
-            raise FileFormatError(f"an episode is {values!r:.100}; it says steps, loss, who acts and if it was tried")
-        return cls(*values)
+    def is_possible(self) -> bool:
+        """Whether a file may say so."""
+        return 0 <= self.steps < 2**62 and 0.0 <= self.loss < math.inf
 
 
 class GuardedEpisode(_LedEpisode):
@@ -425,6 +412,15 @@ class Guarded(_ByRunbook):
         self._test = ExcessLossTest()
         self._trials: list[Trial] = []  # those that may still count, in the order in which they began
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._end_trials_with_episodes()
+
+    def _end_trials_with_episodes(self) -> None:
+        for episode, watch in self._notes.items():
+            if watch.trial is not None:
+                watch.trial.end_with(episode)
+
     @property
     def excess(self) -> ExcessLoss | None:
         """By how much episodes lose more than their plans allow for; None: that was not found."""
@@ -479,6 +475,7 @@ class Guarded(_ByRunbook):
             watch.tried, limit = True, _allowed_loss(core, state) if as_planned else math.inf
             if 0.0 < limit < math.inf:
                 watch.trial = Trial(limit)
+                watch.trial.end_with(core)
                 self._trials.append(watch.trial)
         elif not as_planned:
             self._end_trial(watch)
@@ -509,9 +506,8 @@ class Guarded(_ByRunbook):
         """Settle what an episode lost by its plan; it counts once all that began earlier are settled."""
         if watch.trial is None:
             return
-        watch.trial = None
-        still_open = {one.trial for one in self._notes.values()}
-        for trial in settled(self._trials, still_open):
+        watch.trial.ended, watch.trial = True, None
+        for trial in settled(self._trials):
             if self._test.add(trial.lost, trial.allowed):
                 warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
@@ -528,14 +524,10 @@ class Guarded(_ByRunbook):
         self.interventions += other.interventions
 
     def _saved(self) -> dict[str, Any]:
-        watches = self._open_notes()
-        places = {watch.trial: place for place, watch in enumerate(watches)}
-        return {
-            "interventions": self.interventions,
-            "episodes": [watch.as_json() for watch in watches],
-            "excess": self._test.sums,
-            "trials": trial_rows(self._trials, places),
-        }
+        places = {watch.trial: place for place, watch in enumerate(self._open_notes())}
+        trials, episodes = trial_rows(self._trials, places), self._notes_as_json()
+        counts = {"interventions": self.interventions, "excess": self._test.sums}
+        return {**counts, "trials": trials, "episodes": episodes}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         self.interventions = check_int(saved["interventions"], "interventions", least=0, most=2**62)
@@ -544,6 +536,7 @@ class Guarded(_ByRunbook):
         self._trials, of_episodes = trials_of_rows(saved["trials"], len(watches))
         for place, trial in of_episodes.items():
             watches[place].trial = trial
+        self._end_trials_with_episodes()
 
     def __repr__(self) -> str:
         limits = [] if self.after_steps is None else [f"after {pluralize(self.after_steps, 'step')}"]

@@ -9,8 +9,7 @@ import pytest
 
 from goalbound import Guarded, Step
 from goalbound.around.excess import COUNT, LOST
-from goalbound.around.runbook import Watch
-from goalbound.errors import FileFormatError, LearnerError
+from goalbound.errors import LearnerError
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
 
@@ -72,21 +71,6 @@ def test_two_views_of_an_episode_are_equal_and_copies_come_with_their_learner(gu
     other = copy.copy(episode)
     assert other != episode
     assert other.learner is not guarded
-
-
-@pytest.mark.parametrize(
-    "values",
-    [[1], "1234", [1, 0.5, True, 1], [-1, 0.5, True, True], [1, -0.5, True, True], [1, 0.5, True, None],
-     [1, 0.5, True, True, 1.0], [1, 1, True, True]],
-)  # fmt: skip
-def test_what_a_file_says_of_an_episode_is_checked(values: Any) -> None:
-    with pytest.raises(FileFormatError, match="an episode is"):
-        Watch.from_json(values)
-
-
-def test_what_is_written_is_read() -> None:
-    for watch in (Watch(), Watch(3, 0.1 + 0.2, True, True)):
-        assert Watch.from_json(watch.as_json()).as_json() == watch.as_json()
 
 
 def test_an_episode_that_does_not_begin_by_its_plan_is_not_compared_with_it(guarded: Guarded) -> None:
