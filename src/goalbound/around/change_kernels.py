@@ -19,6 +19,7 @@ errors higher, that of r < 1 so much lower: an error of the estimate is not mist
 """
 
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,8 @@ begun, when that sum began; and since then the visits, the forecasts without cau
 class ChangeSums(Struct):
     """What was seen of N pairs under contexts of size d; M triples, A actions, F odds ratios.
 
-    Numbers, K = M + N + 2 A in all: the M triples, the losses of the N pairs, the goal of the A actions, their losses.
-    *Parts* are the N pairs and the A actions.
+    *Parts* are the N pairs and the A actions. The numbers of a pair are its loss and, after it, its next states; those
+    of an action are the goal and the loss. They stand part by part: K = M + N + 2 A in all.
     """
 
     gram: NDArray[np.float64]
@@ -79,23 +80,38 @@ class ChangeSums(Struct):
 class ChangeWorkspace(Struct):
     """The pairs, and room to work in."""
 
+    part_start: NDArray[np.int64]
+    """[N + A + 1] the first number of each part"""
     next_start: NDArray[np.int64]
     """[N + 1]"""
     pair_action: NDArray[np.int32]
     """[N]"""
-    goal_place: NDArray[np.int64]
-    """[N] the place of the goal among the triples; -1: it cannot follow"""
+    leads_to_goal: NDArray[np.bool_]
+    """[N] whether the goal may follow; it is the last next state"""
     direction: NDArray[np.float64]
     """[d]"""
     square: NDArray[np.float64]
     """[d, d]"""
 
 
+def part_starts(support: Support) -> NDArray[np.int64]:
+    """[N + A + 1] the first number of each part, and how many numbers there are."""
+    of_pairs = support.next_start + np.arange(support.pairs + 1)
+    starts: NDArray[np.int64] = np.concatenate((of_pairs, of_pairs[-1] + 2 * np.arange(1, support.actions + 1)))
+    return starts
+
+
+def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any]) -> NDArray[Any]:
+    """[M + N, ...] one entry for each number of the pairs, from those of the M triples and the N losses."""
+    entries: NDArray[Any] = np.insert(of_triples, support.next_start[:-1], of_losses, axis=0)
+    return entries
+
+
 def new_change_sums(support: Support, size: int) -> ChangeSums:
     """Nothing was seen; nothing is given. O(N d^2 + M d)."""
     pairs, parts, unit = support.pairs, support.pairs + support.actions, np.eye(size)
     counts = np.diff(support.next_start)
-    assumed = np.concatenate((np.repeat(1.0 / counts, counts), np.full(pairs, ASSUMED_LOSS)))
+    assumed = by_number(support, np.repeat(1.0 / counts, counts), np.full(pairs, ASSUMED_LOSS))
     return ChangeSums(
         gram=np.repeat((unit * REGULARIZATION)[None], pairs, axis=0),
         gram_low=np.zeros((pairs, size, size)),
@@ -104,7 +120,7 @@ def new_change_sums(support: Support, size: int) -> ChangeSums:
         visits=np.zeros(pairs, dtype=np.int64),
         given=np.zeros(pairs, dtype=np.bool_),
         given_means=np.zeros((0, size)),
-        evidence=np.zeros((support.triples + pairs + 2 * support.actions, len(RATIOS), OBSERVED + 1)),
+        evidence=np.zeros((part_starts(support)[-1], len(RATIOS), OBSERVED + 1)),
         alarm_step=np.full(parts, NO_ALARM, dtype=np.int64),
         alarm_case=np.full(parts, NO_ALARM, dtype=np.int64),
         steps=np.zeros(1, dtype=np.int64),
@@ -113,10 +129,14 @@ def new_change_sums(support: Support, size: int) -> ChangeSums:
 
 def new_change_workspace(support: Support, size: int) -> ChangeWorkspace:
     """For these pairs, and contexts of this size."""
-    goal_place = np.full(support.pairs, -1, dtype=np.int64)
-    places = np.flatnonzero(support.next_state == support.states)
-    goal_place[np.searchsorted(support.next_start, places, side="right") - 1] = places
-    return ChangeWorkspace(support.next_start, support.pair_action, goal_place, np.zeros(size), np.zeros((size, size)))
+    return ChangeWorkspace(
+        part_starts(support),
+        support.next_start,
+        support.pair_action,
+        support.leads_to_goal,
+        np.zeros(size),
+        np.zeros((size, size)),
+    )
 
 
 @lean
@@ -172,43 +192,26 @@ def test_visit(sums, work, pair, place, loss, context, case):
         leverage = max(dot(work.direction, context), 0.0)
     if leverage > MOST_LEVERAGE:
         return
-    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
-    first, last = work.next_start[pair], work.next_start[pair + 1]
-    of_loss = work.next_start[pairs] + pair
-    of_goal = work.next_start[pairs] + pairs + work.pair_action[pair]
-    test_number(sums, work, of_loss, of_goal + actions, pair, ASSUMED_LOSS, leverage, loss, context, case)
-    for k in range(first, last):
-        shared = of_goal if k == work.goal_place[pair] else -1
-        outcome = 1.0 if k == place else 0.0
-        test_number(sums, work, k, shared, pair, 1.0 / (last - first), leverage, outcome, context, case)
+    first, last = work.part_start[pair], work.part_start[pair + 1]
+    of_goal = work.part_start[len(sums.visits) + work.pair_action[pair]]
+    test_number(sums, work, first, of_goal + 1, pair, ASSUMED_LOSS, leverage, loss, context, case)
+    for k in range(first + 1, last):
+        shared = of_goal if k == last - 1 and work.leads_to_goal[pair] else -1
+        outcome = 1.0 if k - first - 1 == place - work.next_start[pair] else 0.0
+        test_number(sums, work, k, shared, pair, 1.0 / (last - first - 1), leverage, outcome, context, case)
 
 
 @lean
-def sum_over_ratios(rows):
-    """The sum of R over the alternatives of a number, ``rows`` [F, 7]."""
+def roberts_of(sums, work, part):
+    """R(pair) or R(action): the mean of R over the numbers of a part and the ratios."""
+    first, last = work.part_start[part], work.part_start[part + 1]
     total = 0.0
-    for at in range(len(rows)):
-        total += rows[at, ROBERTS]
-    return total
-
-
-@lean
-def roberts_of_pair(sums, work, pair):
-    """R(pair): the mean of R over its numbers and the ratios."""
-    first, last = work.next_start[pair], work.next_start[pair + 1]
-    total = sum_over_ratios(sums.evidence[work.next_start[len(sums.visits)] + pair])
-    for k in range(first, last):
-        total += sum_over_ratios(sums.evidence[k])
-    return total / ((last - first + 1) * len(RATIOS))
-
-
-@lean
-def roberts_of_action(sums, work, action):
-    """R(action): the mean of R over its two numbers and the ratios."""
-    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
-    of_goal = work.next_start[pairs] + pairs + action
-    total = sum_over_ratios(sums.evidence[of_goal]) + sum_over_ratios(sums.evidence[of_goal + actions])
-    return total / (2.0 * len(RATIOS))
+    for number in range(first, last):
+        of_number = 0.0
+        for at in range(len(RATIOS)):
+            of_number += sums.evidence[number, at, ROBERTS]
+        total += of_number
+    return total / ((last - first) * len(RATIOS))
 
 
 @lean
@@ -225,10 +228,11 @@ def learn_visit(sums, work, pair, place, loss, context):
         work.direction,
         work.square,
     )
-    of_loss = work.next_start[len(sums.visits)] + pair
+    of_loss = work.part_start[pair]
+    of_place = of_loss + 1 + place - work.next_start[pair]
     for j in range(len(context)):
         sums.outcome_sums[of_loss, j] += loss * context[j]
-        sums.outcome_sums[place, j] += context[j]
+        sums.outcome_sums[of_place, j] += context[j]
 
 
 @lean
@@ -247,7 +251,7 @@ def detect_changes(sums, work, steps, cases, run_length):
             context = steps.contexts[t]
             place, loss = steps.places[t], steps.losses[t]
             test_visit(sums, work, pair, place, loss, context, cases[t])
-            own, shared = roberts_of_pair(sums, work, pair), roberts_of_action(sums, work, action)
+            own, shared = roberts_of(sums, work, pair), roberts_of(sums, work, pairs + action)
             if 0.5 * own + 0.5 * shared >= run_length:
                 part = pair if own >= shared else pairs + action
                 sums.alarm_step[part] = sums.steps[0] + 1

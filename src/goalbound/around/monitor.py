@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around import change_kernels as kernels
 from goalbound.around.around import Around, AroundEpisode
-from goalbound.around.change_kernels import NO_ALARM, RATIOS, ChangeSums, new_change_sums, new_change_workspace
+from goalbound.around.change_kernels import (
+    NO_ALARM,
+    RATIOS,
+    ChangeSums,
+    by_number,
+    new_change_sums,
+    new_change_workspace,
+    part_starts,
+)
 from goalbound.around.runbook import IN_CELLS
 from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
@@ -172,7 +180,7 @@ class ChangeDetector:
                 f"model is {problem}, which has another support or context size than the detector; build it on "
                 "the learner's support"
             )
-        return np.concatenate((problem.probabilities, problem.losses))
+        return by_number(self.support, problem.probabilities, problem.losses)
 
     @property
     def steps(self) -> int:
@@ -211,19 +219,17 @@ class ChangeDetector:
         if len(self._sums.given_means):
             means = np.zeros((support.triples + support.pairs, self.context_size))
             detector._sums = detector._sums._replace(given_means=means)
-        same = np.diff(old.next_start) == np.diff(support.next_start)[places.pairs]
-        pairs, pairs_there = np.flatnonzero(same), places.pairs[same]
-        triples = np.flatnonzero(np.repeat(same, np.diff(old.next_start)))
-        actions, first = np.unique(old.pair_action, return_index=True)
-        _copy_sums(
-            detector._sums,
-            self._sums,
-            (pairs_there, pairs),
-            (
-                _numbers(support, places.triples[triples], pairs_there, support.pair_action[places.pairs[first]]),
-                _numbers(old, triples, pairs, actions),
-            ),
-        )
+        sizes, starts, starts_there = np.diff(old.next_start), part_starts(old), part_starts(support)
+        same, of_triples = sizes == np.diff(support.next_start)[places.pairs], np.repeat(np.arange(old.pairs), sizes)
+        there = by_number(old, places.triples + places.pairs[of_triples] + 1, starts_there[places.pairs])
+        kept = by_number(old, same[of_triples], same)
+        pairs, numbers = (places.pairs[same], same), (there[kept], np.flatnonzero(kept))
+        _copy_sums(detector._sums, self._sums, pairs, numbers)
+        for action in np.unique(old.pair_action):
+            pair = int(np.argmax(old.pair_action == action))
+            action_there = support.pair_action[places.pairs[pair]]
+            first, first_there = starts[old.pairs + action], starts_there[support.pairs + action_there]
+            detector._sums.evidence[first_there : first_there + 2] = self._sums.evidence[first : first + 2]
         detector._sums.steps[:] = self.steps
         return detector
 
@@ -240,30 +246,30 @@ class ChangeDetector:
 
     def acknowledge(self) -> None:
         """Go on: the pairs with an alarm begin with nothing, as if nothing had been seen of them."""
-        support = self.support
-        pairs = np.array(sorted({pair for alarm in self.alarms for pair in alarm.pairs}), dtype=np.int64)
-        triples = np.flatnonzero(np.isin(np.repeat(np.arange(support.pairs), np.diff(support.next_start)), pairs))
-        numbers = _numbers(support, triples, pairs, np.unique(support.pair_action[pairs]))
-        _copy_sums(self._sums, new_change_sums(support, self.context_size), (pairs, pairs), (numbers, numbers))
+        fresh, starts = new_change_sums(self.support, self.context_size), self._work.part_start
+        for pair in {pair for alarm in self.alarms for pair in alarm.pairs}:
+            action = self.support.pairs + self.support.pair_action[pair]
+            numbers = np.arange(starts[pair], starts[pair + 1])
+            _copy_sums(self._sums, fresh, (pair, pair), (numbers, numbers))
+            self._sums.evidence[starts[action] : starts[action + 1]] = 0.0
         self._sums.alarm_step[:] = NO_ALARM
         self._sums.alarm_case[:] = NO_ALARM
 
     def _alarm(self, part: int) -> ChangeAlarm:
-        sums, support, none = self._sums, self.support, np.zeros(0, dtype=np.int64)
+        sums, support = self._sums, self.support
         if part < support.pairs:
-            row, action, of_part = support.row(part), None, np.array([part])
-            numbers, following = _numbers(support, np.r_[row], of_part, none), support.next_state[row].tolist()
+            of_part, following = [part], [None, *support.next_state[support.row(part)].tolist()]
         else:
-            action = part - support.pairs
-            of_part = np.flatnonzero(support.pair_action == action)
-            numbers, following = _numbers(support, none, none, np.array([action])), [support.states]
-        roberts = sums.evidence[numbers, :, kernels.ROBERTS]
+            of_part = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
+            following = [support.states, None]
+        first, last = self._work.part_start[part : part + 2]
+        roberts = sums.evidence[first:last, :, kernels.ROBERTS]
         place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
-        _, _, since_step, since_case, visits, expected, observed = sums.evidence[numbers[place], at].tolist()
+        _, _, since_step, since_case, visits, expected, observed = sums.evidence[first + place, at].tolist()
         return ChangeAlarm(
-            pairs=tuple(of_part.tolist()),
-            action=None if len(of_part) == 1 else action,
-            next_state=[*following, None][place],
+            pairs=tuple(of_part),
+            action=None if len(of_part) == 1 else part - support.pairs,
+            next_state=following[place],
             direction=MORE if RATIOS[at] > 1.0 else LESS,
             since_step=int(since_step),
             since_case=int(since_case),
@@ -303,24 +309,13 @@ class ChangeDetector:
             raise FileFormatError("an alarm of the change detector has no visits")
 
 
-def _numbers(support: Support, triples: Any, pairs: Any, actions: Any) -> NDArray[np.int64]:
-    """Return the numbers of these triples, the losses of these pairs, and both numbers of these actions."""
-    of_actions = support.triples + support.pairs + actions
-    numbers: NDArray[np.int64] = np.concatenate(
-        (triples, support.triples + pairs, of_actions, support.actions + of_actions)
-    )
-    return numbers
-
-
 def _copy_sums(to: ChangeSums, source: ChangeSums, pairs: tuple[Any, Any], numbers: tuple[Any, Any]) -> None:
-    """Copy what was seen of some pairs and numbers; both are given as they are there and in the source."""
+    """Copy what was seen of some pairs and their numbers; both are given as they are there and in the source."""
     for name in ("gram", "gram_low", "inverse", "visits", "given"):
         getattr(to, name)[pairs[0]] = getattr(source, name)[pairs[1]]
-    to.evidence[numbers[0]] = source.evidence[numbers[1]]
-    of_pairs = numbers[1] < len(source.outcome_sums)
-    to.outcome_sums[numbers[0][of_pairs]] = source.outcome_sums[numbers[1][of_pairs]]
-    if len(source.given_means):
-        to.given_means[numbers[0][of_pairs]] = source.given_means[numbers[1][of_pairs]]
+    for name in ("evidence", "outcome_sums", "given_means"):
+        if len(getattr(source, name)):
+            getattr(to, name)[numbers[0]] = getattr(source, name)[numbers[1]]
 
 
 def _part(steps: StepArrays, which: slice | NDArray[np.bool_]) -> StepArrays:

@@ -29,7 +29,8 @@ from tests.reference.change_detection import Visit
 
 SUPPORT = Support.from_pairs([{0: [0, 1], 1: [0, 1, 2]}, {0: [0, 2]}])
 """Three pairs: 0 leads to states 0 and 1, pair 1 to all (the goal is 2), pair 2 (state 1, action 0) to 0 and the goal.
-Numbers: 7 triples, 3 losses, 2 goals of actions, 2 losses of actions."""
+Numbers: loss and triples of pair 0 (0; 1, 2), pair 1 (3; 4 to 6), pair 2 (7; 8, 9), goal and loss of both actions
+(10, 11; 12, 13)."""
 NEVER = 1e300
 
 
@@ -58,7 +59,7 @@ def test_the_sums_of_a_pair_are_those_of_its_naive_twin() -> None:
     visits = [Visit(c, int(k) - 2, loss) for c, k, loss in zip(steps.contexts, steps.places, steps.losses, strict=True)]
     e, tested = twin.all_evidence(visits, 3, RATIOS, caution=CAUTION, most_leverage=MOST_LEVERAGE)
     assert tested[0] > 0  # the first visit is no evidence
-    for k, number in enumerate([2, 3, 4, 7 + 1]):  # the triples of pair 1, its loss
+    for k, number in enumerate([4, 5, 6, 3]):  # the triples of pair 1, its loss
         for at in range(len(RATIOS)):
             assert sums.evidence[number, at, ROBERTS] == pytest.approx(twin.shiryaev_roberts(e[:, k, at]), rel=1e-9)
             largest, begin = twin.cusum(e[:, k, at])
@@ -79,18 +80,18 @@ def test_the_numbers_of_an_action_multiply_the_evidence_of_all_its_pairs() -> No
         part = StepArrays(*(np.ascontiguousarray(column[mine]) for column in steps))
         alone[pair] = entered(part).evidence[:, :, ROBERTS]
     np.testing.assert_allclose(
-        sums.evidence[10, :, ROBERTS], alone[2][6], rtol=1e-9
+        sums.evidence[10, :, ROBERTS], alone[2][9], rtol=1e-9
     )  # the goal of action 0: the triple (1, 0, 2)
     # Its loss mixes the visits of both pairs: by hand, e = R / (R before + 1) of the pair that was visited.
     by_hand, before = np.zeros(4), {pair: np.zeros(4) for pair in (0, 2)}
     for t in range(80):
         pair = int(steps.pairs[t])
         if pair != 1:
-            now = entered(StepArrays(*(column[: t + 1] for column in steps))).evidence[7 + pair, :, ROBERTS]
+            now = entered(StepArrays(*(column[: t + 1] for column in steps))).evidence[{0: 0, 2: 7}[pair], :, ROBERTS]
             if not np.array_equal(now, before[pair]):
                 by_hand = (by_hand + 1.0) * now / (before[pair] + 1.0)
                 before[pair] = now
-    np.testing.assert_allclose(sums.evidence[12, :, ROBERTS], by_hand, rtol=1e-9)
+    np.testing.assert_allclose(sums.evidence[11, :, ROBERTS], by_hand, rtol=1e-9)
 
 
 def test_compiled_and_python_give_the_same_bits() -> None:
@@ -113,7 +114,7 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
     # All sequences of 6 visits of pair 2 with loss 0 or 1: means 0.3 (state 0), 0.7 (goal), 0.4 (loss), 4^6 in all.
     sums, work = new(1)
     means = np.full((10, 1), 0.5)
-    means[[5, 6, 9]] = [[0.3], [0.7], [0.4]]
+    means[[8, 9, 7]] = [[0.3], [0.7], [0.4]]
     total = 0.0
     for code in range(4**6):
         again = sums._replace(**{name: array.copy() for name, array in sums._asdict().items()})
@@ -125,7 +126,7 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
             np.array([float(one >> 1) for one in draws]),
         )  # fmt: skip
         kernels.detect_changes.compiled(again, work, steps, np.zeros(6, dtype=np.int64), NEVER)
-        own, shared = kernels.roberts_of_pair.python(again, work, 2), kernels.roberts_of_action.python(again, work, 0)
+        own, shared = (kernels.roberts_of.python(again, work, part) for part in (2, 3))
         total += chance * (0.5 * own + 0.5 * shared)
     assert total == pytest.approx(6.0, rel=1e-9)
 
