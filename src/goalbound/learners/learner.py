@@ -22,8 +22,9 @@ from goalbound.jit.compile import Kernel
 from goalbound.jit.records import assign
 from goalbound.learners import episode_loop
 from goalbound.learners import loop as kernels
-from goalbound.learners.base import LearnerBase, in_own_unit
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
+from goalbound.learners.border import in_own_unit
 from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
 from goalbound.learners.checks import check_leads, checked_support
