@@ -63,14 +63,3 @@ def test_the_page_shows_open_cases_one_explained_and_asks_for_a_token_where_one_
     browser.find_element("id", "token").send_keys(token)
     browser.find_element("css selector", "#token-form button").click()
     assert "case-17" in text_of(browser, "case-17")
-
-
-def test_the_page_of_a_follower_says_what_it_has_seen(browser, tmp_path):
-    folder = tmp_path / "store"
-    with Store.open(folder, options=SELDOM) as store:
-        store.create("incidents", greedy()).begin([0.5, 0.5], "down", id="one")
-        with running(folder, "--follow") as (_, url):
-            browser.get(f"{url}/")
-            text = text_of(browser, "follows another one")
-            assert "0 steps learned, 1 open case." in text
-            assert "up to event 2." in text
