@@ -47,7 +47,15 @@ def test_the_page_shows_open_cases_one_explained_and_asks_for_a_token_where_one_
     assert "Token" not in text  # nobody needs one yet
     assert "21 steps learned, 2 open cases" in text
     assert "The last 20 cases that reached the goal lost 0.4 each" in text
-    next(one for one in browser.find_elements("tag name", "button") if one.text == "case-17").click()
+    assert "Share of steps in which somebody did something else" in text
+    assert len(browser.find_elements("css selector", "svg circle")) == 20
+    browser.find_element("id", "search").send_keys("18")
+    end = time.monotonic() + 30
+    while "case-17" in browser.find_element("id", "cases").text and time.monotonic() < end:
+        time.sleep(0.1)
+    assert "case-18" in browser.find_element("id", "cases").text
+    browser.find_element("id", "search").clear()
+    browser.get(f"{url}/#learner=incidents&case=case-17")  # a link to a case
     text = text_of(browser, "Case case-17")
     assert "In degraded:" in text
     assert "override" in text

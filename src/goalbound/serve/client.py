@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 from urllib.parse import quote
 
@@ -323,41 +322,6 @@ class AsyncLearner(_Learners[AsyncCase], Async):
     _case = AsyncCase
 
 
-class _Retries:
-    """The state of a request that is sent until it is answered, or patience ends."""
-
-    def __init__(self, urls: Sequence[str], patience: float) -> None:
-        self._urls, self._patience = urls, patience
-        self._end, self._attempt = time.monotonic() + patience, 0
-
-    @property
-    def url(self) -> str:
-        """Where to ask now: of several services one after the other, beginning with the one that answered last."""
-        return self._urls[self._attempt % len(self._urls)]
-
-    def understood(self, answer: httpx.Response, request: Request) -> Any:
-        """What was answered; None: it is to be asked again."""
-        if answer.status_code in RETRIED and time.monotonic() < self._end:
-            return None
-        return understood(answer.status_code, answer.content, place=shown(answer.url), has=request.answer)
-
-    def failed(self, error: httpx.TransportError) -> None:
-        """There was no answer; an error once patience has ended."""
-        if time.monotonic() >= self._end:
-            raise ServiceUnreachable(
-                f"{shown(httpx.URL(self.url))}: no answer for {self._patience:g} s ({type(error).__name__}: {error}); "
-                "what was asked may have been done, and the same can be asked again"
-            ) from error
-
-    def wait(self, answer: httpx.Response | None) -> float:
-        """Go on to the next attempt; how long to wait before it, in seconds."""
-        rounds, self._attempt = self._attempt // len(self._urls), self._attempt + 1
-        if self._attempt % len(self._urls):
-            return 0.0  # another service may answer
-        wait = wait_before(rounds, None if answer is None else answer.headers.get("retry-after"))
-        return min(wait, max(0.0, self._end - time.monotonic()))
-
-
 class _Clients(Generic[C]):
     """A decision service, or several around one store.
 
@@ -402,9 +366,38 @@ class _Clients(Generic[C]):
         learners: list[dict[str, Any]] = answer["learners"]
         return learners
 
-    def _answered_by(self, url: str) -> None:
-        place = self._urls.index(url)
-        self._urls = self._urls[place:] + self._urls[:place]
+    def _effects(self, steps: Steps[T]) -> Generator[Any, Any, T]:
+        """What is to be done for a call: a request, which gives an answer or an error of the connection, or a wait."""
+        answer = None
+        while True:
+            try:
+                request = steps.send(answer)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            answer = yield from self._answered(request)
+
+    def _answered(self, request: Request) -> Generator[Any, Any, Any]:
+        """Ask until there is an answer, or patience ends; of several services one after the other."""
+        end, attempt = time.monotonic() + self._patience, 0
+        while True:
+            url = self._urls[0]
+            answer = yield request.method, url + request.path, request.body
+            patient, retry_after = time.monotonic() < end, None
+            if not isinstance(answer, httpx.TransportError):
+                if answer.status_code not in RETRIED or not patient:
+                    return understood(answer.status_code, answer.content, place=shown(answer.url), has=request.answer)
+                retry_after = answer.headers.get("retry-after")
+            elif not patient:
+                raise ServiceUnreachable(
+                    f"{shown(httpx.URL(url))}: no answer for {self._patience:g} s ({type(answer).__name__}: {answer}); "
+                    "what was asked may have been done, and the same can be asked again"
+                ) from answer
+            attempt += 1
+            self._urls.append(self._urls.pop(0))  # another service may answer; the one that does is asked from then on
+            if attempt % len(self._urls) == 0:
+                wait = wait_before(attempt // len(self._urls) - 1, retry_after)
+                yield min(wait, max(0.0, end - time.monotonic()))
 
 
 class Client(_Clients[Learner], Sync):
@@ -415,9 +408,7 @@ class Client(_Clients[Learner], Sync):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -426,29 +417,21 @@ class Client(_Clients[Learner], Sync):
 
     def run(self, steps: Steps[T]) -> T:
         """Send the requests of a call, one after the other; its result."""
-        answer = None
+        effects: Generator[Any, Any, T] = self._effects(steps)
+        done: Any = None
         while True:
             try:
-                request = steps.send(answer)
+                effect = effects.send(done)
+                if isinstance(effect, float):
+                    time.sleep(effect)
+                else:
+                    method, url, body = effect
+                    done = self._http.request(method, url, json=body)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            answer = self.send(request)
-
-    def send(self, request: Request) -> Any:
-        """Send a request until it is answered, or patience ends."""
-        retries = _Retries(self._urls, self._patience)
-        while True:
-            answer = None
-            try:
-                answer = self._http.request(request.method, retries.url + request.path, json=request.body)
-                content = retries.understood(answer, request)
-                if content is not None:
-                    self._answered_by(retries.url)
-                    return content
             except httpx.TransportError as error:
-                retries.failed(error)
-            time.sleep(retries.wait(answer))
+                done = error
 
 
 class AsyncClient(_Clients[AsyncLearner], Async):
@@ -459,9 +442,7 @@ class AsyncClient(_Clients[AsyncLearner], Async):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -470,29 +451,21 @@ class AsyncClient(_Clients[AsyncLearner], Async):
 
     async def run(self, steps: Steps[T]) -> T:
         """Send the requests of a call, one after the other; its result."""
-        answer = None
+        effects: Generator[Any, Any, T] = self._effects(steps)
+        done: Any = None
         while True:
             try:
-                request = steps.send(answer)
+                effect = effects.send(done)
+                if isinstance(effect, float):
+                    await asyncio.sleep(effect)
+                else:
+                    method, url, body = effect
+                    done = await self._http.request(method, url, json=body)
             except StopIteration as end:
                 result: T = end.value
                 return result
-            answer = await self.send(request)
-
-    async def send(self, request: Request) -> Any:
-        """Send a request until it is answered, or patience ends."""
-        retries = _Retries(self._urls, self._patience)
-        while True:
-            answer = None
-            try:
-                answer = await self._http.request(request.method, retries.url + request.path, json=request.body)
-                content = retries.understood(answer, request)
-                if content is not None:
-                    self._answered_by(retries.url)
-                    return content
             except httpx.TransportError as error:
-                retries.failed(error)
-            await asyncio.sleep(retries.wait(answer))
+                done = error
 
 
 def understood(status: int, text: bytes, *, place: str, has: Sequence[str] = ()) -> Any:
