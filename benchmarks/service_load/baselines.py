@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from goalbound.serve.service.messages import StepReport
+from goalbound.serve.service.server import SWITCH_SECONDS
 
 ANSWER = b'{"case":"c1","step":1,"action":0,"name":null,"propensity":1.0,"seq":1,"done":false}'
 PATH = "/v1/learners/{learner}/cases/{case}/steps"
@@ -83,6 +84,7 @@ def _resolve(futures: list[asyncio.Future[None]]) -> None:
 
 
 if __name__ == "__main__":
+    sys.setswitchinterval(SWITCH_SECONDS)
     answer: Any = empty if sys.argv[1] == "empty" else Durable(sys.argv[3]).answer
     uvicorn.run(
         Starlette(routes=[Route(PATH, answer, methods=["POST"])]),

@@ -112,3 +112,17 @@ def test_the_publication_of_the_page_has_every_event(postgres, database):
         admin.execute(statement.replace("incidents", schema).encode())
         published = admin.execute("SELECT tablename FROM pg_publication_tables WHERE schemaname = %s", (schema,))
         assert published.fetchall() == [("event",)]
+
+
+def test_the_proxy_of_the_page_is_one_that_nginx_takes(tmp_path):
+    text = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "how_to" / "operations.md").read_text(), re.DOTALL)[1]
+    assert text.count("{") == text.count("}")
+    assert {"client_header_timeout 10s;", "client_max_body_size 64m;"} <= {line.strip() for line in text.splitlines()}
+    if shutil.which("nginx") is None:
+        pytest.skip("there is no nginx")
+    plain = re.sub(r"listen 8443 ssl;|ssl_certificate\w* .*", "", text)
+    (tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n{plain}}}\n")
+    done = subprocess.run(
+        ["nginx", "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

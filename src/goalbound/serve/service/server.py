@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -42,6 +43,8 @@ HEAD_BYTES = 16 * 2**10
 """The most bytes of a request's head."""
 _STANDBY_SECONDS = 0.3
 _COLLECT = (50_000, 20, 50)  # new objects, and collections of younger ones
+SWITCH_SECONDS = 0.0005
+"""So long the thread that reads requests waits at most for the one that learns, and the other way round."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ def serve(path: str | PathLike[str], address: Address, serving: Serving | None =
     # uvicorn ends by raising the signal that ended it once more; by then all is done.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
+    sys.setswitchinterval(SWITCH_SECONDS)
     log.info("listening on %s", address)
     opening.start()
     server.run(sockets=sockets)

@@ -136,9 +136,7 @@ class Engine:
         self._pending.append(event)
         if event.step is not None:
             self._by_step[event.case, event.step] = event
-        case = self.machine.cases.get(event.case or 0)
-        if case is not None:
-            case.seq, case.since = event.seq, event.time
+        self.machine.note(event.learner, event.case, event.seq, event.time)
         return event
 
     def step_of(self, case: int, step: int) -> Event | None:

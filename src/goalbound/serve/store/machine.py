@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goalbound.around.around import has_own
+from goalbound.around.monitor import Monitored
+from goalbound.around.runbook import Guarded
 from goalbound.errors import (
     ArgumentError,
     CaseFinished,
@@ -43,6 +45,9 @@ class Managed:
         support: of the learner.
         draws: whether it draws its actions.
         counts_early: whether its visits count in the order in which they begin.
+        watched: whether something around it raises alarms.
+        alarmed: when the first of its alarms was raised that were not acknowledged, in milliseconds since 1970; None:
+            there is none. Information only.
     """
 
     number: int
@@ -52,12 +57,15 @@ class Managed:
     support: Support = field(init=False)
     draws: bool = field(init=False)
     counts_early: bool = field(init=False)
+    watched: bool = field(init=False)
+    alarmed: int | None = None
 
     def __post_init__(self) -> None:
         inside = unwrap(self.learner)
         self.support = inside.support
         self.draws = bool(inside.settings.draws)
         self.counts_early = getattr(inside.settings, "is_optimistic", False)
+        self.watched = any(isinstance(layer, Monitored | Guarded) for layer in layers(self.learner))
 
     def as_json(self) -> dict[str, Any]:
         """All but the learner itself."""
@@ -129,6 +137,15 @@ class Machine:
     def challengers(self, number: int) -> list[Managed]:
         """The learners that follow another one, in the order of their numbers."""
         return [managed for managed in self.learners.values() if managed.follows == number]
+
+    def note(self, number: int, case: int | None, seq: int, time: int) -> None:
+        """What happened with a learner, and with a case, has this number and time."""
+        followed = self.cases.get(case or 0)
+        if followed is not None:
+            followed.seq, followed.since = seq, time
+        for managed in self.learners.values():
+            if managed.watched and number in (managed.number, managed.follows):
+                managed.alarmed = (managed.alarmed or time) if alarm_count(managed.learner) else None
 
     def find(self, learner: int, id: str) -> Case | None:
         """An open case."""
@@ -287,6 +304,7 @@ class Machine:
         champion = self.learners[challenger.follows]
         # The two change places: cases are found under the number, and so the name, under which they were begun.
         challenger.learner, champion.learner = champion.learner, challenger.learner
+        challenger.alarmed, champion.alarmed = champion.alarmed, challenger.alarmed
         for managed in (challenger, champion):
             managed.__post_init__()
         other = {champion.number: challenger.number, challenger.number: champion.number}
@@ -336,6 +354,17 @@ def case_not_found(lead: Managed) -> CaseNotFound:
 def finished() -> CaseFinished:
     """The error of a case that has ended."""
     return CaseFinished("the case has ended; nothing can follow, begin another one")
+
+
+def alarm_count(learner: Any) -> int:
+    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
+    count = 0
+    for layer in layers(learner):
+        if isinstance(layer, Monitored):
+            count += layer.detector.alarm_count
+        elif isinstance(layer, Guarded):
+            count += layer.excess is not None
+    return count + (getattr(unwrap(learner), "alarm", None) is not None)
 
 
 def columns_of(learner: Any) -> list[str] | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from goalbound.around.around import bytes_of, has_own
-from goalbound.around.monitor import Monitored
-from goalbound.around.runbook import Guarded
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.card import learner_card
 from goalbound.learners.layers import layers, unwrap
@@ -87,6 +85,7 @@ def history(engine: Engine, name: str, *, limit: int = 1000) -> dict[str, Any]:
         "unit": getattr(lead.learner, "unit", None),
         "cases": [{name: value for name, value in outcome._asdict().items() if name != "case"} for outcome in outcomes],
         "alarms": alarms(lead.learner),
+        "alarmed": lead.alarmed,
     }
 
 
@@ -175,17 +174,6 @@ def alarms(learner: Any) -> list[dict[str, str]]:
     ]
 
 
-def alarm_count(learner: Any) -> int:
-    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
-    found = 0
-    for one in layers(learner):
-        if isinstance(one, Monitored):
-            found += one.detector.alarm_count
-        elif isinstance(one, Guarded):
-            found += one.excess is not None
-    return found + (getattr(unwrap(learner), "alarm", None) is not None)
-
-
 def learner_status(engine: Engine, name: str) -> dict[str, Any]:
     """What a learner is and guarantees, how many steps it has seen, its open cases, its alarms."""
     lead = engine.machine.named(name)
@@ -211,6 +199,7 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
         "recent": recent_losses(engine.log, lead.number),
         "alarms": alarms(lead.learner),
+        "alarmed": lead.alarmed,
         "caveats": list(getattr(inside, "caveats", ())),
     }
 

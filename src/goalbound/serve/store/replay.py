@@ -107,10 +107,9 @@ def replay_one(log: Log, machine: Machine, event: Event) -> None:
             f"{_place(event)}: the log has {logged}, and replaying it gives {proposal}. {_versions(log)}"
         )
     case = machine.cases.get(event.case or 0)
-    if case is not None:
-        case.seq, case.since = event.seq, event.time
-        if event.step is not None and case.step != event.step:
-            raise ReplayDifference(f"{_place(event)}: replaying it gives step {case.step}. {_versions(log)}")
+    if case is not None and event.step not in (None, case.step):
+        raise ReplayDifference(f"{_place(event)}: replaying it gives step {case.step}. {_versions(log)}")
+    machine.note(event.learner, event.case, event.seq, event.time)
 
 
 def _create(log: Log, machine: Machine, event: Event) -> None:

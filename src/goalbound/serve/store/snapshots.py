@@ -25,6 +25,7 @@ def snapshot_of(machine: Machine) -> dict[str, bytes]:
     state = {
         "last_case": machine.last_case,
         "learners": {str(number): managed.as_json() for number, managed in machine.learners.items()},
+        "alarmed": {str(number): managed.alarmed for number, managed in machine.learners.items()},
         "cases": [_case_as_json(case) for case in machine.cases.values()],
     }
     learners = {f"learner {number}": _file_of(managed.learner) for number, managed in machine.learners.items()}
@@ -37,7 +38,9 @@ def machine_of(files: Mapping[str, bytes]) -> Machine:
     try:
         state = strict_json(files[_STATE], "the state")
         for number, about in state["learners"].items():
-            machine.add(Managed(int(number), learner=learner_from(files[f"learner {number}"]), **about))
+            managed = Managed(int(number), learner=learner_from(files[f"learner {number}"]), **about)
+            managed.alarmed = state["alarmed"][number]
+            machine.add(managed)
         for values, deciders in state["cases"]:
             about = dict(zip(_CASE, values, strict=True))
             case = Case(about["number"], about["id"], about["learner"], about["state"])

@@ -18,6 +18,7 @@ from goalbound.serve.store.engine import Answer, Engine
 from goalbound.serve.store.events import Event
 from goalbound.serve.store.files import DATABASE, Head, free_bytes
 from goalbound.serve.store.log import SqliteLog, open_log
+from goalbound.serve.store.machine import alarm_count
 from goalbound.serve.store.replay import software
 from goalbound.serve.store.writer import Writer
 
@@ -206,7 +207,7 @@ class Store:
             "open_cases": len(engine.machine.cases),
             "learners": len(engine.machine.learners),
             "alarms": {
-                managed.name: reading.alarm_count(managed.learner) for managed in list(engine.machine.learners.values())
+                managed.name: alarm_count(managed.learner) for managed in list(engine.machine.learners.values())
             },
             "waiting": self.writer.waiting,
             "alive": self.writer.alive,

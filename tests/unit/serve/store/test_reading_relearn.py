@@ -70,6 +70,21 @@ def with_two_alarms():
     return learner
 
 
+def test_since_when_there_is_an_alarm_is_kept_and_is_not_part_of_the_state(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        recovery = store.create("recovery", changed())
+        assert recovery.status()["alarmed"] is None  # it came with the learner
+        recovery.begin(CALM, "down", id="a")
+        since = recovery.status()["alarmed"]
+        recovery.begin(CALM, "down", id="b")
+        assert recovery.status()["alarmed"] == since == store.events()[1].time
+    with open_store(tmp_path / "store") as store:  # from a snapshot
+        recovery = store.learner("recovery")
+        assert recovery.status()["alarmed"] == since
+        recovery.acknowledge()
+        assert recovery.status()["alarmed"] is None
+
+
 def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_replay_agrees(tmp_path):
     with open_store(tmp_path / "store") as store:
         recovery = store.create("recovery", with_two_alarms())
