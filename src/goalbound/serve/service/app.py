@@ -288,7 +288,7 @@ def _path_route(service: Service, route: Route) -> PathRoute:
             await response(scope, receive, send)
 
     path = re.sub(r"\{(\w+)\}", r"{\1:name}", route.path)
-    return PathRoute(path, Endpoint(), methods=[route.method], name=route.handler.__name__)
+    return PathRoute(path, Endpoint(), methods=[route.method])
 
 
 def refusal(error: BaseException, request_id: str) -> Response:
