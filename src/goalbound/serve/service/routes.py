@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from starlette.requests import Request
 from starlette.responses import Response
 
 from goalbound.errors import CaseExists
@@ -48,19 +49,22 @@ class Asked:
     Attributes:
         service: that was asked.
         learner, case: in the path.
-        query: the parameters after the question mark.
+        request: as it came.
         body: of the type of the route, or the bytes of it.
-        key: the Idempotency-Key header.
         id: of the request.
     """
 
     service: Service
     learner: str
     case: str
-    query: Mapping[str, str]
+    request: Request
     body: Any
-    key: str | None
     id: str
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The parameters after the question mark."""
+        return self.request.query_params
 
     async def read(self, operation: Callable[[Engine], Any]) -> Any:
         """The result of an operation that writes nothing."""
@@ -125,7 +129,9 @@ def _reply(answer: Answer, status: int = 200) -> Response:
 async def begin(asked: Asked) -> Response:
     """A case begins."""
     name, body = asked.learner, asked.body
-    id = f"key-{sha256(asked.key.encode()).hexdigest()[:32]}" if body.id is None and asked.key else body.id
+    id, key = body.id, asked.request.headers.get("idempotency-key")
+    if id is None and key is not None:
+        id = f"key-{sha256(key.encode()).hexdigest()[:32]}"
     try:
         answer = await asked.write(
             lambda engine: engine.begin(name, body.context, body.state, id=id, allowed=body.allowed)
