@@ -63,7 +63,7 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.prior": None,
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
-            "goalbound.learners.alarm": ("ModelViolation",),
+            "goalbound.learners.answers": ("ModelViolation",),
             "goalbound.learners.card": ("LearnerCard",),
             "goalbound.learners.reference": ("Clairvoyant", "FixedPolicy", "RandomWalk"),
             "goalbound.baselines": None,

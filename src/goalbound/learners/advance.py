@@ -13,7 +13,7 @@ from goalbound.learners.explore.protocol import ExplorationRule
 from goalbound.learners.learner import RidgeLearner
 
 IMPOSSIBLE, ENDED = -1, -1
-_SAME = ("_observe", "_await_outcome", "_after_learning", "_choose")
+_SAME = ("_observe", "_before_visit", "_after_learning", "_choose")
 _MOST_PLACES = 100_000
 
 
@@ -78,7 +78,7 @@ class Advance:
         """
         learner, arrays, program = self.learner, episode._arrays, self._program or self._any_program
         ended = program(learner._constants, learner._state, arrays, learner._scratch, episode._pair, place, loss)
-        learner._pending.remove(episode)
+        learner._visits.settle(episode)
         if next_state == self._goal or self._failed.item():
             episode._go_to(next_state)
             learner._after_learning()
@@ -92,8 +92,8 @@ class Advance:
             pair = learner.settings.exploration.select(learner, arrays, next_state)
         action: int = self._actions.item(pair)
         episode._action = action
-        # As _await_outcome: what that notes of the learner's restarts changes with the loss bound only.
-        learner._pending.add(episode, pair)
+        # As _before_visit: what that notes of the learner's restarts changes with the loss bound only.
+        learner._visits.make(episode, pair)
         return action
 
     def _any_program(self, *arguments: Any) -> Any:

@@ -28,6 +28,7 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.state import Constants
 from goalbound.learners.steps import forget_view, look_before_learning
 from goalbound.models import Support
+from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
@@ -78,7 +79,7 @@ class Assembly:
         self._made_of = settings, support, prior
         known = PriorKnowledge.nothing(support, settings.context_size) if prior is None else prior
         guesses = known.guessed & (not settings.is_optimistic)
-        counted = Counted(~known.loss_known, ~known.row_known, guesses)
+        counted = Counted(set_readonly(~known.loss_known), set_readonly(~known.row_known), set_readonly(guesses))
         self.run = Run(support, settings.context_size, settings.delta, float(settings.regularization), counted)
         explore = settings.exploration.constants(self.run)
         given = settings.exploration.room(explore)
@@ -143,9 +144,16 @@ class Assembly:
             return improve_by_elimination
         if settings.is_optimistic:
             return improve_by_sweeps
-        from goalbound.learners.krylov import improve_by_krylov
+        from goalbound.learners.ridge import improve_by_krylov
 
         return improve_by_krylov
+
+    def ceiling(self, settings: Settings) -> float:
+        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
+        know by themselves."""
+        if settings.loss_bound is not None and self.room.shape == INTERVAL_SET:
+            return float(settings.loss_bound)
+        return settings.exploration.ceiling
 
     def new_watch(self) -> Struct:
         """The state of the observer."""

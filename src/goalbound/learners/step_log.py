@@ -200,18 +200,6 @@ def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.in
     return places.astype(np.int64, copy=False) if (keys[places] == wanted).all() else None
 
 
-def single_step(context: NDArray[np.float64], pair: int, place: int, loss: float) -> StepArrays:
-    """One step."""
-    return StepArrays(
-        context.reshape(1, -1), np.array([pair], dtype=np.int64), np.array([place], dtype=np.int64), np.array([loss])
-    )
-
-
-def part_of(steps: StepArrays, first: int, last: int) -> StepArrays:
-    """The steps from ``first`` on, before ``last``, as views."""
-    return StepArrays._make(column[first:last] for column in steps)
-
-
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
     """Inside it Ctrl-C has no effect; it takes effect at the end, when what is learned fits together again."""

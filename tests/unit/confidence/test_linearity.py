@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goalbound.confidence import linearity as kernels
 from goalbound.confidence.linearity import MIXTURE_VARIANCE, PARTS, LinearityTest, new_linearity_test
-from goalbound.learners.alarm import model_violation
+from goalbound.learners.answers import model_violation
 from goalbound.models import Support
 from tests.support.strategies import contexts
 

@@ -12,12 +12,11 @@ import pytest
 from goalbound.confidence import likelihood, paper, sharp
 from goalbound.jit.compile import lean
 from goalbound.learners.episode_loop import play, watch_step
-from goalbound.learners.krylov import improve_by_krylov
 from goalbound.learners.loop import improve_by_elimination, improve_by_sweeps, improve_plan, observe
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.program import Assembly, constants_of
-from goalbound.learners.ridge import GreedyRidge
+from goalbound.learners.ridge import GreedyRidge, improve_by_krylov
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Support
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES

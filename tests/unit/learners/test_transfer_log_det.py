@@ -10,7 +10,7 @@ from goalbound.confidence import Widths
 from goalbound.confidence.sharp_kernels import TRUNCATION_LOG, VARIANCE_RIDGE
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.transfer_kernels import log_det_bound
+from goalbound.learners.transfer import log_det_bound
 from goalbound.models import Support
 from tests.support.behaviour import at_random, log_of
 from tests.support.driving import small_problem, written
