@@ -314,20 +314,20 @@ class LearnerBase:
         breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
         log, clipped_among = self._plain_log(log)
         clipped = self.clipped
-        for chunk in StepReader(self).chunks(log):
+        for steps, error in StepReader(self).chunks(log):
             with interrupts_wait():
-                if len(chunk.steps.pairs):
+                if len(steps.pairs):
                     self._caveats = united_caveats(self._caveats, breaks)
-                self._take(chunk.steps)
-                learned += len(chunk.steps.pairs)
+                self._take(steps)
+                learned += len(steps.pairs)
                 self.clipped = clipped + clipped_among(learned)
             self._after_learning()
-            if isinstance(chunk.error, InputError):
-                raise type(chunk.error)(
-                    f"step {learned} of the log, from 0 on: {chunk.error} (the steps before it were learned)"
+            if isinstance(error, InputError):
+                raise type(error)(
+                    f"step {learned} of the log, from 0 on: {error} (the steps before it were learned)"
                 ) from None
-            if chunk.error is not None:
-                raise chunk.error
+            if error is not None:
+                raise error
         return learned
 
     def _take(self, steps: StepArrays) -> None:

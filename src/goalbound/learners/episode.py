@@ -201,7 +201,9 @@ class LearnerEpisode:
         support = learner.support
         if self._held is None:
             raise LearnerError("the episode has ended; nothing can follow the goal")
-        step, is_clipped = learner._plain_step(step)
+        is_clipped = False
+        if learner._loss_scale is not None:
+            step, is_clipped = learner._plain_step(step)
         try:
             pair, place = checked_step(support, step)
         except InputError:
@@ -273,6 +275,7 @@ class LearnerEpisode:
         check_bool(missing_at_random, "missing_at_random")
         if self._action is not None:
             self.learner._visits.lose(self, at_random=missing_at_random)
+        self.learner._note_known(self)
         self._go_to(there)
 
     def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
@@ -301,7 +304,6 @@ class LearnerEpisode:
     def _go_to(self, state: int) -> None:
         self._action = None
         self._state = state
-        self.learner._note_known(self)
         if state == self.learner.support.states:
             self._end()
 

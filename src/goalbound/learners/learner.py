@@ -31,7 +31,7 @@ from goalbound.learners.program import Assembly, Program
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
 from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
-from goalbound.learners.visits import count_without_outcome, make_visit
+from goalbound.learners.visits import count_without_outcome, make_visit, statistics_of
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from goalbound.planning import PolicyBounds
     from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
 
+FAILED = (
+    "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. Raise the "
+    "regularization"
+)
 NO_AUDIT = Empty()
 """In the place of an audit where nobody watches."""
 
@@ -145,7 +149,8 @@ class RidgeLearner(LearnerBase):
         ``id`` is a name of yours, that no other open episode has: the learner holds the episode until it ends, and
         :meth:`episode` finds it, in checkpoints too.
         """
-        weights, id = self._checked_context(context), self._checked_id(id)
+        weights = self._checked_context(context)
+        id = None if id is None else self._checked_id(id)
         episode_state = self._new_episode_state()
         self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
         return LearnerEpisode(self, episode_state, id=id)
@@ -158,7 +163,8 @@ class RidgeLearner(LearnerBase):
         learner that samples shows the plan of its estimate.
         """
         weights = self._checked_context(context)
-        self._check_projections()
+        if self._state.totals["failed_projections"]:
+            raise ProjectionFailed(FAILED)
         episode_state = self._new_episode_state()
         totals = self._state.totals.copy()
         self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
@@ -334,14 +340,7 @@ class RidgeLearner(LearnerBase):
     @property
     def statistics(self) -> Statistics:
         """What was seen so far; it shows what the learner learns, as it learns."""
-        learner_state = self._state
-        return Statistics.over(
-            self.support,
-            learner_state.regression,
-            self.settings.regularization,
-            learner_state.pending,
-            holds_guesses=bool(self._constants.model.guessed.any()),
-        )
+        return statistics_of(self)
 
     @property
     def estimate(self) -> Estimate:
@@ -427,7 +426,8 @@ class RidgeLearner(LearnerBase):
     def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
         rule = self.settings.exploration
         if not episode_state.progress["planned"]:  # line 25
-            self._check_projections()
+            if self._state.totals["failed_projections"]:
+                raise ProjectionFailed(FAILED)
             rule.draw(self, episode_state)
             plan = self._run(bounded_plan)
             if not plan(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
@@ -449,7 +449,7 @@ class RidgeLearner(LearnerBase):
 
     def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
         self._run(make_visit, 0)(self._constants, self._state, episode._arrays, pair)
-        self._note_known(episode)
+        episode._progress["changes_known"] = self._state.totals["changes"]
 
     def _count_without_outcome(self, episode: LearnerEpisode) -> None:
         run = self._run(count_without_outcome)
@@ -485,10 +485,10 @@ class RidgeLearner(LearnerBase):
         self._visits.count_before(pair, episode)
         run = self._run(kernels.observe, self._step_work)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
+        episode._progress["changes_known"] = self._state.totals["changes"]
 
     def _note_known(self, episode: LearnerEpisode) -> None:
-        if self._visits.count is not None:
-            episode._progress["changes_known"] = self._state.totals["changes"]
+        episode._progress["changes_known"] = self._state.totals["changes"]
 
     def _is_in_order(self, episode: LearnerEpisode) -> bool:
         """Whether a step that is reported only now would have counted at the same place had it been said to begin:
@@ -501,20 +501,15 @@ class RidgeLearner(LearnerBase):
             self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._run(kernels.leave_plan, 0)(self._constants, self._state, episode._arrays, pair)
+        self._note_known(episode)
 
     def _after_learning(self) -> None:
         """Check projections, and warn the first time that outcomes contradict the model."""
-        self._check_projections()
+        if self._state.totals["failed_projections"]:
+            raise ProjectionFailed(FAILED)
         if not self._warned and self._state.watch.violation["found"] and (alarm := self.alarm) is not None:
             self._warned = True
             warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
-
-    def _check_projections(self) -> None:
-        if self._state.totals["failed_projections"]:
-            raise ProjectionFailed(
-                "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
-                "Raise the regularization"
-            )
 
     def _before_playing(self, batch: Batch) -> None:
         for pair in self._visits.uncounted_pairs:

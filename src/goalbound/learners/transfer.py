@@ -7,7 +7,7 @@ of any other learner. What makes sets tight comes from the sets of its time (bou
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -96,7 +96,12 @@ def with_settings(learner: R, changes: dict[str, Any]) -> R:
         raise ArgumentError(f"{wrong[0]} is a setting of LRCSSP; a {type(learner).__name__} has none: leave it out")
     known = changes.pop("prior", learner.prior)
     if "options" in changes:
-        changes |= _changed_options(changes.pop("options"), learner.settings.replan_factor)
+        options = check_type(
+            changes.pop("options"), LearnerOptions, "options", "give LearnerOptions(...), or leave it out"
+        )
+        if options.forget:
+            raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
+        changes |= options.given(learner.settings.replan_factor)
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
     declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
     places = match_support(learner.support, learner.support, name="the learner")
@@ -219,17 +224,14 @@ def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatc
     """
     if prior is None:
         return None
-    nothing = PriorKnowledge.nothing(larger, prior.context_size)
     found: dict[str, Any] = {}
-    for one in fields(PriorKnowledge):
-        array = getattr(prior, one.name)
-        if not isinstance(array, np.ndarray) or not len(array):
-            continue
-        of_triples = one.name in ("rows", "guess_rows")
-        table = np.zeros((larger.triples if of_triples else larger.pairs, *array.shape[1:]), array.dtype)
-        table[places.triples if of_triples else places.pairs] = array
-        found[one.name] = set_readonly(table)
-    return replace(nothing, **found)
+    for name, array in vars(prior).items():
+        if isinstance(array, np.ndarray) and len(array):
+            size, at = (larger.triples, places.triples) if name.endswith("rows") else (larger.pairs, places.pairs)
+            table = np.zeros((size, *array.shape[1:]), array.dtype)
+            table[at] = array
+            found[name] = set_readonly(table)
+    return replace(PriorKnowledge.nothing(larger, prior.context_size), **found)
 
 
 def _check_can_give(source: RidgeLearner, name: str) -> None:
@@ -251,15 +253,6 @@ def _check_keeps_data(learner: RidgeLearner, name: str) -> None:
             f"{name} has forget=True: its data is dropped as the loss bound doubles, and cannot be merged or moved; "
             "learn the log again in a learner without it"
         )
-
-
-def _changed_options(options: LearnerOptions, replan_factor: float) -> dict[str, Any]:
-    """The settings that options stand for; ``replan_factor`` is that of the learner, where they leave it open."""
-    check_type(options, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
-    if options.forget:
-        raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
-    found = {one.name: getattr(options, one.name) for one in fields(LearnerOptions)}
-    return found | {"replan_factor": replan_factor if options.replan_factor is None else options.replan_factor}
 
 
 @lean

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from goalbound.confidence.pending import UNIT, add_pending, in_units
 from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
 from goalbound.confidence.regression import count_visit, count_visit_of_norm, record_outcome
+from goalbound.confidence.statistics import Statistics
 from goalbound.jit.compile import lean
 from goalbound.learners.state import CHANGE_LOG_SIZE
 from goalbound.models.files.ranges import MANY, within
 
 if TYPE_CHECKING:
     from goalbound.learners.episode import LearnerEpisode
+    from goalbound.learners.learner import RidgeLearner
 
 SLACK = 1e-12
 """More than rounding can take from a product."""
@@ -175,6 +177,18 @@ class Visits:
     def uncounted_pairs(self) -> list[int]:
         """The pairs with visits that are in no Gram matrix yet."""
         return [pair for pair, waiting in self._uncounted.items() if waiting]
+
+
+def statistics_of(learner: RidgeLearner) -> Statistics:
+    """What a learner has seen so far, visits without an outcome included; it shows what the learner learns."""
+    state, guessed = learner._state, learner._constants.model.guessed
+    return Statistics.over(
+        learner.support,
+        state.regression,
+        learner.settings.regularization,
+        state.pending,
+        holds_guesses=bool(guessed.any()),
+    )
 
 
 def add_missing(state: Any, source: Any, at: NDArray[Any], ridge: Floats, of_source: Floats) -> None:

@@ -93,8 +93,7 @@ def _overrule(learner: LearnerBase, problem: LinearCSSP) -> None:
     proposed = episode.act(0)
     others = [int(action) for action in support.pair_action[: support.pair_start[1]] if action != proposed]
     if others:
-        episode.take_back()
-        episode.act(0, allowed=others)
+        episode.begins(others[0])
     episode.observe(step, overridden=True)
 
 
