@@ -107,7 +107,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (instead("episodes.norm", np.zeros((2, 6))), r"norm has shape \(2, 6\)"),
     (instead("episodes.context", np.zeros((10**15, 0))), r"context has shape"),  # at once: nothing is made
     (instead("episodes.context", np.array(1.0)), r"context has shape \(\)"),
-    (renamed("state.sets.known_width", "state.sets.known_widths"), r"state\.sets\.known_width is missing"),
+    (renamed("state.sets.known_width", "state.known_widths"), r"state\.sets\.known_width is missing"),
     (renamed("episodes.known_width", "episodes.known_widths"), r"episodes\.known_width is missing"),
     (instead("state.more", [0.5, 0.5]), r"state\.more is not part of the file of this learner"),
     (instead("episodes.more", [0.5, 0.5]), r"episodes\.more is not part of the file"),

@@ -63,7 +63,7 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ("likelihood", in_array("state.regression.goal_sums", -1.0), "goal_sums holds -1"),
     ("likelihood", in_array("state.pending.norms", 2**40), "pending norms holds"),
     ("likelihood", in_array("state.pending.contexts", 2**40), "pending contexts holds"),
-    ("likelihood", in_array("state.sets.sharp.variance", -1.0), r"variance of state\.sets holds -1"),
+    ("likelihood", in_array("state.sets.sharp.variance", -1.0), "variance of state.sets holds -1"),
     ("likelihood", in_array("state.sets.ones", 1e3), "likelihood ones holds"),
     ("likelihood", in_array("state.sets.estimate", -1.0), "likelihood estimate holds"),
     ("likelihood", in_array("state.sets.shift", 1e9), "likelihood shift holds"),
