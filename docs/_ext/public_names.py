@@ -33,7 +33,14 @@ class Page:
 
 
 PAGES: tuple[Page, ...] = (
-    Page("models", {"goalbound.models": None, "goalbound.models.files": None}),
+    Page(
+        "models",
+        {
+            "goalbound.models": None,
+            "goalbound.models.amounts": ("Amounts", "Capped", "HasUnit"),
+            "goalbound.models.files": None,
+        },
+    ),
     Page("planning", {"goalbound.planning": None}),
     Page(
         "confidence",
@@ -51,6 +58,7 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.ridge": None,
             "goalbound.learners.learner": None,
             "goalbound.learners.base": None,
+            "goalbound.learners.border": ("Border", "InnerBorder"),
             "goalbound.learners.episode": None,
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
             "goalbound.learners.explore.protocol": ("ExplorationRule", "ExploreSlots"),

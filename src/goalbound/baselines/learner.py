@@ -26,8 +26,9 @@ from goalbound.baselines.method import Method
 from goalbound.baselines.saved_state import check_episode_states, check_learner_state, check_size
 from goalbound.baselines.settings import TabularOptions, TabularSettings, checked_losses
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.learners.base import LearnerBase, in_own_unit
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
+from goalbound.learners.border import in_own_unit
 from goalbound.learners.card import Card
 from goalbound.learners.checks import check_context_free, check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode

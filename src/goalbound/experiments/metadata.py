@@ -19,6 +19,7 @@ from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.layers import unwrap
 from goalbound.learners.settings import Settings
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.amounts import cap_entry, cap_of
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.planning.context_bounds.context_point import simplex_landmarks
 from goalbound.simulation.diagnostics import RegretDiagnostics
@@ -62,7 +63,7 @@ def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[
         "time_bound_lower": None if bounds is None else _number(bounds.time_bound.lower),
         "bounds_tolerance": BOUNDS_TOLERANCE if converged else None,
         "loss_floor": float(problem.losses.min()),
-        "loss_scale": float(problem.loss_scale),
+        **cap_entry(cap_of(problem)),
         "component_names": None if problem.component_names is None else list(problem.component_names),
     }
 

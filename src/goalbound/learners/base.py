@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakSet
 
 import numpy as np
@@ -17,17 +16,17 @@ from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
 from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
+from goalbound.learners.border import Border
 from goalbound.learners.card import checked_caveats, united_caveats
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.steps import StepArrays, single_step
 from goalbound.learners.visits import Visits
-from goalbound.models import LinearCSSP, LossScale, Step, Support
+from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.loss_scale import plain_log, plain_step
-from goalbound.models.validation import check_generator, check_type, short_repr
+from goalbound.models.validation import check_generator, short_repr
 
 if TYPE_CHECKING:
     from goalbound.jit.compile import Kernel
@@ -37,20 +36,8 @@ if TYPE_CHECKING:
     from goalbound.learners.protocol import SimulatedEnvironment
     from goalbound.models.simulated import EpisodeResults
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def in_own_unit(show: F) -> F:
-    """Decorate a method of a learner: the amounts of its result are shown in the learner's unit, if it has one."""
-
-    @wraps(show)
-    def shown(learner: Any, *arguments: Any, **others: Any) -> Any:
-        return learner._in_unit(show(learner, *arguments, **others))
-
-    return cast(F, shown)
-
-
-class LearnerBase:
+class LearnerBase(Border):
     """A learner with a compiled loop and checkpoints: the base of
     :class:`~goalbound.learners.learner.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
 
@@ -65,10 +52,6 @@ class LearnerBase:
 
     support: Support
     settings: Any
-    UNIT_KEYS: ClassVar = ("loss_scale", "clipped")
-    """Of the header of a file, where the learner has a unit."""
-    clipped: int
-    """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _constants: Any
     _state: Any
 
@@ -92,8 +75,6 @@ class LearnerBase:
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
         self._abandoned: dict[str, int] = {}
         self._caveats: tuple[str, ...] = ()
-        self._loss_scale: LossScale | None = None
-        self.clipped = 0
         self._taken: list[list[StepArrays]] = []
 
     __getstate__ = copied_state
@@ -105,81 +86,6 @@ class LearnerBase:
         """d"""
         size: int = self.settings.context_size
         return size
-
-    @property
-    def loss_scale(self) -> LossScale | None:
-        """The unit of the losses that are given and of the values and bounds that are shown; None: losses are in
-        [0, 1]. Settings and statistics are in [0, 1] in any case. Files keep it.
-
-        >>> from goalbound import LRCSSP, LossScale, Support
-        >>> scale = LossScale("min", cap=60)
-        >>> support = Support.from_pairs([{0: [0, 1]}], state_names=["down"], action_names=["restart"])
-        >>> learner = LRCSSP(support, 1, loss_floor=scale.from_unit(2.5))
-        >>> learner.loss_scale = scale
-        >>> learner.learn([1.0], Step("down", "restart", 12.0, "goal"))
-        >>> print(learner.plan([1.0]))
-        0 of 1 pairs known; loss bound 60 min
-        state 0 ("down")  2.5 min       action 0 ("restart")
-        """
-        return self._loss_scale
-
-    @loss_scale.setter
-    def loss_scale(self, scale: LossScale | None) -> None:
-        if scale is not None:
-            check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
-        self._loss_scale = scale
-
-    @property
-    def unit(self) -> str | None:
-        """The name of the unit; None: losses are in [0, 1]."""
-        return None if self.loss_scale is None else self.loss_scale.unit
-
-    def check_simulated(self) -> None:
-        """An error where the learner has a unit: environments have losses in [0, 1]."""
-        if self.loss_scale is not None:
-            raise ArgumentError(
-                f"the learner takes losses in {self.unit}, and an environment has losses in [0, 1]; set "
-                "learner.loss_scale = None to play, and back after it"
-            )
-
-    def _in_unit(self, found: Any) -> Any:
-        """A plan, bounds or an explanation, in the unit if there is one."""
-        return found if self.loss_scale is None or found is None else found.in_unit(self.loss_scale)
-
-    def _plain_step(self, step: Any) -> tuple[Any, bool]:
-        """A step with its loss in [0, 1], and whether that was clipped."""
-        return plain_step(self.loss_scale, step)
-
-    def _plain_loss(self, loss: float) -> float:
-        """A loss in [0, 1], or above 1 where it is above the cap."""
-        return loss if self.loss_scale is None else loss / self.loss_scale.cap
-
-    def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
-        """A log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
-        return plain_log(self.loss_scale, log)
-
-    def _take_unit(self, other: LearnerBase) -> None:
-        """Have the unit of another learner."""
-        self.loss_scale = other.loss_scale
-
-    def _check_same_unit(self, other: LearnerBase) -> None:
-        """An error unless another learner has the same unit."""
-        if other.loss_scale != self.loss_scale:
-            raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
-
-    def _unit_header(self) -> dict[str, Any]:
-        """The unit and the count of clipped losses, for the header of a file; nothing without a unit."""
-        scale = self.loss_scale
-        return {} if scale is None else dict(zip(self.UNIT_KEYS, (scale.as_json(), self.clipped), strict=True))
-
-    def _restore_unit(self, header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`_unit_header` gave, checked."""
-        if not set(self.UNIT_KEYS) & set(header):
-            return
-        scale, clipped = (header.get(key) for key in self.UNIT_KEYS)
-        if type(clipped) is not int or not 0 <= clipped < 2**62 or "loss_scale" not in header:
-            raise FileFormatError(f"clipped is {clipped!r:.200}; a learner with a unit has a count of clipped losses")
-        self.loss_scale, self.clipped = LossScale.from_json(cast(Any, scale)), clipped
 
     def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
         """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
@@ -385,16 +291,15 @@ class LearnerBase:
         learner = self.load(path, limit=limit)
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        kept = (learner.settings, learner.support, learner.loss_scale)
-        if not same or kept != (self.settings, self.support, self.loss_scale):
+        same = same and (learner.settings, learner.support) == (self.settings, self.support)
+        if not same or not learner._has_unit_of(self):
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        scale = self.loss_scale
-        unit = [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
-        return f"{type(self).__name__}({', '.join([inside, *self._described(), *unit, f'{self._steps} steps'])})"
+        described = [inside, *self._described(), *self._described_unit(), f"{self._steps} steps"]
+        return f"{type(self).__name__}({', '.join(described)})"
 
     def _stopped(self) -> PlanningStopped:
         return PlanningStopped(

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.frames import data_frame
-from goalbound.models import SSP, BallSet, IntervalSet, LossScale
+from goalbound.models import SSP, BallSet, IntervalSet
+from goalbound.models.amounts import Amounts, each, interval, nearest
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning import PolicyBounds
-from goalbound.planning.policy_bounds import (
-    amounts_at_least,
-    amounts_at_most,
-    check_unit,
-    normalised,
-    with_unit,
-)
+from goalbound.planning.policy_bounds import normalised
 from goalbound.planning.robust_plan import pair_bounds
 from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, pluralize, table
@@ -49,7 +44,7 @@ class NextState:
 
 
 @dataclass(frozen=True)
-class ActionExplanation:
+class ActionExplanation(Amounts):
     """An action of the state.
 
     Attributes:
@@ -78,9 +73,11 @@ class ActionExplanation:
     known: bool | None
     pull: float = 0.0
 
+    _amounts: ClassVar = {"loss": nearest, "loss_interval": interval, "value": nearest, "value_interval": interval}
+
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Amounts):
     """Why a learner would play an action in a state under a context: ``print`` it, or show it in a notebook.
 
     Attributes:
@@ -90,7 +87,6 @@ class Explanation:
         chosen: the place in ``actions`` of the one that is played.
         reason: why, in one sentence, and in a second one if nothing is known under the context.
         guarantee: how far the intervals can be trusted, or that there are none.
-        loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
         notes: what makes the estimates misleading, one sentence each.
     """
 
@@ -100,20 +96,9 @@ class Explanation:
     chosen: int
     reason: str
     guarantee: str
-    loss_scale: LossScale | None = None
     notes: tuple[str, ...] = ()
 
-    def in_unit(self, scale: LossScale) -> Explanation:
-        """The same in a unit of the user's own; ends of intervals are rounded outwards."""
-        check_unit(scale, self.loss_scale)
-        actions = tuple(
-            replace(
-                one, loss=scale.to_unit(one.loss), loss_interval=_in_unit(scale, one.loss_interval),
-                value=scale.to_unit(one.value), value_interval=_in_unit(scale, one.value_interval),
-            )
-            for one in self.actions
-        )  # fmt: skip
-        return replace(self, actions=actions, loss_scale=scale)
+    _amounts: ClassVar = {"actions": each}
 
     def playing(self, action: int, reason: str, *, note: str | None = None) -> Explanation:
         """The same actions, where this one is played for another reason than that of the plan."""
@@ -135,7 +120,7 @@ class Explanation:
 
     @property
     def _head(self) -> list[str]:
-        return [with_unit(name, self.loss_scale) if name in IN_UNIT else name for name in HEAD]
+        return [self._with_unit(name) if name in IN_UNIT else name for name in HEAD]
 
     def __str__(self) -> str:
         rows = [
@@ -196,7 +181,7 @@ class Explanation:
             names, [low for low, _ in intervals], [high for _, high in intervals],
             np.where(np.isfinite(values), values, np.nan), [pluralize(one.visits, "visit") for one in self.actions],
         )  # fmt: skip
-        label = with_unit(f"loss until the goal from {self.state}", self.loss_scale)
+        label = self._with_unit(f"loss until the goal from {self.state}")
         line = "" if all(one.value_interval is None for one in self.actions) else "; line: plausible"
         return draw_rows(rows, label=f"{label}; point: estimate{line}", axes=axes)
 
@@ -205,7 +190,7 @@ class Explanation:
         return {
             "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
             "reason": self.reason, "guarantee": self.guarantee, "notes": list(self.notes),
-            "unit": None if self.loss_scale is None else self.loss_scale.unit,
+            "unit": self.unit,
             "actions": [
                 {
                     "action": one.action, "number": one.number, "loss": one.loss,
@@ -368,13 +353,6 @@ def _ignorance(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
     if np.isfinite(values).all() and max(values) - min(values) <= TIE * max(values):
         return " All actions tie: nothing is known under this context that tells them apart."
     return ""
-
-
-def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:
-    if interval is None:
-        return None
-    low, high = (np.array(end) for end in interval)
-    return float(amounts_at_least(scale, low)), float(amounts_at_most(scale, high))
 
 
 def _probability(following: NextState) -> str:

@@ -21,7 +21,8 @@ from goalbound.errors import ArgumentError, ProjectionFailed
 from goalbound.jit.compile import Kernel
 from goalbound.jit.records import assign
 from goalbound.learners import loop as kernels
-from goalbound.learners.base import LearnerBase, in_own_unit
+from goalbound.learners.base import LearnerBase
+from goalbound.learners.border import in_own_unit
 from goalbound.learners.card import SILENT_OVERRIDE, Card, ridge_card, united_caveats
 from goalbound.learners.checks import check_leads, checked_support
 from goalbound.learners.doubling import bounded_plan, reset_data

@@ -1,7 +1,7 @@
 """Losses in a unit of the user's own, such as minutes, and in [0, 1]: converted once, at the borders.
 
-A learner with a scale takes losses in the unit (:func:`plain_step`, :func:`plain_log`) and shows amounts in it. It
-computes in [0, 1].
+A learner with a scale takes losses in the unit (:func:`plain_step`, :func:`plain_log`) and shows results in it
+(:mod:`goalbound.models.amounts`). It computes in [0, 1].
 """
 
 from __future__ import annotations

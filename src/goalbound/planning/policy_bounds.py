@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
-from goalbound.models import BallSet, IntervalSet, LossScale, Support
-from goalbound.models.validation import check_fraction, check_type, set_readonly
+from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.models.amounts import Amounts, at_least, at_most, nearest
+from goalbound.models.validation import check_fraction, set_readonly
 from goalbound.planning.checks import support_pairs
 from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
 from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyBounds:
+class PolicyBounds(Amounts):
     """What a policy loses until the goal, at least and at most, in the plausible models.
 
     Attributes:
@@ -46,7 +47,6 @@ class PolicyBounds:
         proven: whether all plausible sets together hold the truth with the probability that was asked for; None if
             whoever made the sets does not say.
         delta: ... which is 1 - delta.
-        loss_scale: the unit of ``lower``, ``upper`` and ``estimate``; None: losses of a step are in [0, 1].
         caveats: why the bounds are not proven, where whoever made the sets says why; empty if they are.
     """
 
@@ -59,28 +59,9 @@ class PolicyBounds:
     estimate: Floats | None = None
     proven: bool | None = None
     delta: float | None = None
-    loss_scale: LossScale | None = None
     caveats: tuple[str, ...] = ()
 
-    def in_unit(self, scale: LossScale) -> PolicyBounds:
-        """The same in a unit of the user's own; bounds are rounded outwards.
-
-        >>> from goalbound.models import Support
-        >>> bounds = policy_bounds(BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1]), [0])
-        >>> bounds.in_unit(LossScale("min", cap=60)).lower.round(3), bounds.loss_scale
-        (array([20.,  0.]), None)
-        """
-        check_unit(scale, self.loss_scale)
-        return replace(
-            self, lower=amounts_at_least(scale, self.lower), upper=amounts_at_most(scale, self.upper),
-            estimate=None if self.estimate is None else set_readonly(np.asarray(scale.to_unit(self.estimate))),
-            loss_scale=scale,
-        )  # fmt: skip
-
-    @property
-    def unit(self) -> str | None:
-        """The name of the unit; None: losses of a step are in [0, 1]."""
-        return None if self.loss_scale is None else self.loss_scale.unit
+    _amounts: ClassVar = {"lower": at_least, "upper": at_most, "estimate": nearest}
 
     @property
     def guarantee(self) -> str:
@@ -128,8 +109,7 @@ class PolicyBounds:
 
         heads = {"lower": "at least", "estimate": "estimate", "upper": "at most"}
         named = {
-            with_unit(heads[name], self.loss_scale) if name in heads else name: column
-            for name, column in self._columns().items()
+            self._with_unit(heads[name]) if name in heads else name: column for name, column in self._columns().items()
         }
         return html_table(named) + html_lines(self._notes)
 
@@ -141,7 +121,7 @@ class PolicyBounds:
         columns = self._columns()
         rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
         point = "" if self.estimate is None else "; point: estimate"
-        label = with_unit("expected loss until the goal", self.loss_scale) + f"; line: at least to at most{point}"
+        label = self._with_unit("expected loss until the goal") + f"; line: at least to at most{point}"
         return draw_rows(rows, label=label, axes=axes)
 
     def __str__(self) -> str:
@@ -150,7 +130,7 @@ class PolicyBounds:
         columns: list[tuple[str, Floats | None]] = [
             ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
         ]  # fmt: skip
-        shown = [(with_unit(head, self.loss_scale), numbers) for head, numbers in columns if numbers is not None]
+        shown = [(self._with_unit(head), numbers) for head, numbers in columns if numbers is not None]
         cells = [
             [name, one_line(support.action_label(int(self.policy[s]))), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)
@@ -179,30 +159,6 @@ class PolicyBounds:
     def _listed(self, states: NDArray[np.int64]) -> str:
         some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])
         return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
-
-
-def check_unit(scale: LossScale, has: LossScale | None) -> None:
-    """An error unless this is a scale, and what is to be shown in its unit has none yet."""
-    check_type(scale, LossScale, "scale", 'give a LossScale, such as LossScale("min", cap=60)')
-    if has is not None:
-        raise ArgumentError(f"scale: these numbers are in {has.unit} already; convert those of the learner inside")
-
-
-def with_unit(head: str, scale: LossScale | None) -> str:
-    """The head of a column, with the unit of its numbers."""
-    return head if scale is None else f"{head} ({one_line(scale.unit)})"
-
-
-def amounts_at_least(scale: LossScale, losses: Floats) -> Floats:
-    """Lower bounds in the unit: rounded down."""
-    amounts = np.nextafter(scale.to_unit(losses), 0.0)
-    return set_readonly(np.where(np.isinf(losses), losses, amounts))
-
-
-def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
-    """Upper bounds in the unit: rounded up; no loss stays none."""
-    amounts = np.nextafter(scale.to_unit(losses), np.inf)
-    return set_readonly(np.where(losses == 0.0, 0.0, amounts))
 
 
 def policy_bounds(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.models.amounts import cap_entry, cap_in, cap_of
 from goalbound.models.files.explicit_mdp import UNNAMED, ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes, strict_json, warn_if_large
 from goalbound.models.ssp import SSP
@@ -60,7 +61,7 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
     is an error.
     """
     model = from_ssp(ssp)
-    metadata = {"loss_scale": ssp.loss_scale, "actions": model.action_names}
+    metadata = {**cap_entry(cap_of(ssp)), "actions": model.action_names}
     with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
         text.write(f"// goalbound {json.dumps(metadata)}\n@type: MDP\n@value_type: double\n@parameters\n\n")
@@ -118,7 +119,7 @@ def _explicit_mdp(header: Header, body: Body, loss: str | None, goal: str | None
     labels = [label for label in body.labels if label != INITIAL]
     candidates = [label for label in labels if len(body.labels[label]) < states]
     chosen = select_name(goal, labels, candidates, "label", "goal")
-    scale, recorded_names = header.metadata
+    cap, recorded_names = header.metadata
     action, names = _actions(body, recorded_names)
     return ExplicitMDP(
         choice_start=np.concatenate(([0], np.cumsum(sizes))),
@@ -130,7 +131,7 @@ def _explicit_mdp(header: Header, body: Body, loss: str | None, goal: str | None
         initial=_flags(body.labels.get(INITIAL, array("q")), states),
         action=action,
         action_names=names,
-        loss_scale=scale,
+        cap=cap,
     )
 
 
@@ -324,12 +325,10 @@ def _check_header(header: Header) -> None:
 
 def _read_metadata(text: str) -> tuple[float | None, list[str] | None]:
     metadata = strict_json(text.encode(), "the comment of goalbound")
-    scale, names = metadata.get("loss_scale"), metadata.get("actions")
-    if scale is not None and (type(scale) not in (int, float) or not 0.0 < scale < float("inf")):
-        raise FileFormatError(f"loss_scale in the comment of goalbound is {scale!r}, not a positive number")
+    cap, names = cap_in(metadata, "the comment of goalbound"), metadata.get("actions")
     if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise FileFormatError("actions in the comment of goalbound are no list of names")
-    return None if scale is None else float(scale), names
+    return cap, names
 
 
 def _open_state(body: Body, text: str, states: int, numbers: dict[str, float], known: dict[str, Any]) -> None:

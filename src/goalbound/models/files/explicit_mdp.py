@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, ModelError
+from goalbound.models.amounts import cap_of
 from goalbound.models.ssp import SSP
 from goalbound.models.support import Support
 from goalbound.models.validation import set_readonly
@@ -41,7 +42,7 @@ class ExplicitMDP:
     action: NDArray[np.int64] | None = None
     """[C], or None: choices are numbered within their state"""
     action_names: tuple[str, ...] | None = None
-    loss_scale: float | None = None
+    cap: float | None = None
     """The scale the file names; None: the smallest power of two that brings the losses into [0, 1]"""
 
 
@@ -64,7 +65,7 @@ def to_ssp(model: ExplicitMDP) -> SSP:
         raise FileFormatError("no state has a choice")
     choice_loss = model.choice_loss[kept]
     _check_choice_losses(choice_loss, np.flatnonzero(kept), model)
-    scale = _scale(choice_loss) if model.loss_scale is None else model.loss_scale
+    scale = _scale(choice_loss) if model.cap is None else model.cap
 
     rank = np.arange(len(state))
     if ((state[1:] == state[:-1]) & (action[1:] <= action[:-1])).any():
@@ -99,12 +100,12 @@ def from_ssp(ssp: SSP) -> ExplicitMDP:
         branch_start=np.append(support.next_start, triples + 1),
         target=np.append(support.next_state, states).astype(np.int64),
         probability=np.append(ssp.probabilities, 1.0),
-        choice_loss=np.append(_choice_losses(ssp.losses, ssp.loss_scale), 0.0),
+        choice_loss=np.append(_choice_losses(ssp.losses, cap_of(ssp)), 0.0),
         goal=np.arange(states + 1) == states,
         initial=np.append(initial, False),
         action=np.append(support.pair_action, 0).astype(np.int64),
         action_names=support.action_names,
-        loss_scale=ssp.loss_scale,
+        cap=cap_of(ssp),
     )
 
 

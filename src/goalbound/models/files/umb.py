@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, ModelError
+from goalbound.models.amounts import cap_entry, cap_in, cap_of
 from goalbound.models.files.explicit_mdp import ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
 from goalbound.models.files.io import (
     LIMIT,
@@ -128,7 +129,7 @@ def _index_of(ssp: SSP, model: ExplicitMDP, double: dict[str, Any]) -> dict[str,
     return {
         "format-version": 1,
         "format-revision": 0,
-        "file-data": {"tool": "goalbound", "parameters": {"loss_scale": ssp.loss_scale}},
+        "file-data": {"tool": "goalbound", "parameters": cap_entry(cap_of(ssp))},
         "transition-system": {
             "time": "discrete",
             "#players": 1,
@@ -304,10 +305,7 @@ def _recorded_scale(index: dict[str, Any]) -> float | None:
     origin = index.get("file-data")
     if not isinstance(origin, dict) or origin.get("tool") != "goalbound":
         return None
-    scale = _object(origin, "parameters", default=True).get("loss_scale")
-    if scale is not None and (type(scale) not in (int, float) or not 0.0 < scale < float("inf")):
-        raise FileFormatError(f"loss_scale in the index is {scale!r}, not a positive number")
-    return None if scale is None else float(scale)
+    return cap_in(_object(origin, "parameters", default=True), "the index")
 
 
 def starts(members: Mapping[str, memoryview], name: str, sources: int, targets: int) -> NDArray[np.int64]:
