@@ -8,7 +8,7 @@ which is doubled. The paper's own trigger, an optimistic value above B, is enoug
 from math import log
 from typing import NamedTuple
 
-from goalbound.confidence.model_prior import begin_sums_with_models
+from goalbound.confidence.declared import begin_sums_with_models
 from goalbound.confidence.protocol import erase, start
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.learners.loop import contradicts_bound, invalidate, max_optimistic_value, plan

@@ -36,7 +36,7 @@ def with_model(
         strength: how many visits the guess of a pair is worth, at each corner of the simplex (so of a one-hot
             context): one number; or ``{(state, action): number}``, and only these pairs are guessed.
 
-    Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.model_prior`). A guess that is
+    Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.declared`). A guess that is
     wrong costs time: it weighs as much as ``strength`` visits, and real ones outweigh it. It costs no validity:
     the confidence sets of LR-CSSP are made from the data alone, whatever the guess is.
     """

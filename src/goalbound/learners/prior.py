@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.declared import Declared
-from goalbound.confidence.model_prior import ModelPrior
+from goalbound.confidence.declared import Declared, ModelPrior
 from goalbound.errors import ArgumentError
 from goalbound.learners.guesses import with_guesses, with_model
 from goalbound.learners.pair_values import components_of, rows_put_in, values_by_pair

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.linearity import NO_EPISODE
-from goalbound.confidence.pending import UNIT, Pending
+from goalbound.confidence.regression import UNIT, Pending
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.jit.records import assign

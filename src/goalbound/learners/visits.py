@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from goalbound.confidence.pending import add_pending, in_units
 from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
-from goalbound.confidence.regression import count_visit, count_visit_of_norm, record_outcome
+from goalbound.confidence.regression import add_pending, count_visit, count_visit_of_norm, in_units, record_outcome
 from goalbound.jit.compile import lean
 from goalbound.learners.state import CHANGE_LOG_SIZE
 
