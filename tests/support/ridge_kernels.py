@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.active_set import ProjectionWorkspace
+from goalbound.confidence.projection import ProjectionWorkspace
 from goalbound.confidence.protocol import is_known
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import named_arrays

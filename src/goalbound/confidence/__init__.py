@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from goalbound.lazy import load_on_use
 
 if TYPE_CHECKING:
-    from goalbound.confidence.confidence_set import confidence_set
+    from goalbound.confidence.balls import confidence_set
     from goalbound.confidence.estimate import Estimate, project, ridge_estimate
     from goalbound.confidence.statistics import Statistics
     from goalbound.confidence.widths import IntervalPieces, Widths, likelihood, paper, printed, scaled, sharp
@@ -28,7 +28,7 @@ __all__ = [
 load_on_use(
     __name__,
     {
-        "goalbound.confidence.confidence_set": "confidence_set",
+        "goalbound.confidence.balls": "confidence_set",
         "goalbound.confidence.estimate": "Estimate project ridge_estimate",
         "goalbound.confidence.statistics": "Statistics",
         "goalbound.confidence.widths": "IntervalPieces Widths likelihood paper printed scaled sharp",

@@ -14,16 +14,19 @@ and are plain functions marked by :mod:`goalbound.jit`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import LearnerError
+from goalbound.errors import ArgumentError, LearnerError
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.struct import Struct
 from goalbound.models import BallSet, IntervalSet, Support
+
+T = TypeVar("T")
 
 KNOWN_FACTOR = 10.0
 """Of the known test, eq. (ineq-known)."""
@@ -218,3 +221,14 @@ class ConfidenceModel:
 
     def __str__(self) -> str:
         return self.name
+
+
+def from_fields(kind: type[T], values: Any, meaning: str) -> T:
+    """A dataclass of texts, flags and numbers, from what ``asdict`` gave; keys and types are checked."""
+    kinds = {one.name: str(one.type).split(" | ") for one in fields(cast(Any, kind))}
+    if not isinstance(values, dict) or set(values) != set(kinds):
+        raise ArgumentError(f"{meaning} is {values!r:.200}; it needs {sorted(kinds)}")
+    for name, allowed in kinds.items():
+        if ("None" if values[name] is None else type(values[name]).__name__) not in allowed:
+            raise ArgumentError(f"{meaning} is {values!r:.200}; {name} is of a wrong type, not {' or '.join(allowed)}")
+    return kind(**values)

@@ -8,11 +8,12 @@ which is doubled. The paper's own trigger, an optimistic value above B, is enoug
 from math import log
 from typing import NamedTuple
 
-from goalbound.confidence.model_prior import begin_sums_with_models
+from goalbound.confidence.declared import begin_sums_with_models
 from goalbound.confidence.protocol import erase, start
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.learners.loop import contradicts_bound, invalidate, max_optimistic_value, plan
 from goalbound.learners.state import CHANGE_LOG_SIZE
+from goalbound.learners.visits import forget_missing
 from goalbound.planning.kernels.stochastic_rows import cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond
 
@@ -145,9 +146,7 @@ def erase_sums(constants, state, pair):
         regression.loss_low[pair, r] = 0.0
         regression.goal_sums[pair, r] = 0.0
         regression.goal_low[pair, r] = 0.0
-        state.pending.contexts[pair, r] = 0
-    state.pending.visits[pair] = 0
-    state.pending.norms[pair] = 0
+    forget_missing(state, pair)
     state.log_det[pair] = 0.0
     regression.visits[pair] = 0
     regression.seen[pair] = 0

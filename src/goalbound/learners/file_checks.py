@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.checks import SLACK, check_watch, ridge_of, visited
-from goalbound.confidence.regression import RegressionSums
+from goalbound.confidence.linearity import check_watch
+from goalbound.confidence.regression import FILE_SLACK, RegressionSums, ridge_of, visited
 from goalbound.errors import FileFormatError
 from goalbound.learners.state import EpisodeState
 from goalbound.learners.visits import check_missing
@@ -107,7 +107,7 @@ def check_changes(revision: Integers, log_det: Floats, regression: RegressionSum
     eigenvalues = np.maximum(np.linalg.eigvalsh(data) - slack[:, None], 0.0)
     least = np.log1p(eigenvalues / ridge[:, None]).sum(axis=1)
     most = data.shape[1] * np.log1p((regression.visits + float(changes)) / ridge)
-    within("state.log_det", log_det, (1.0 - SLACK) * least - SLACK, 1.01 * most + 1.0)
+    within("state.log_det", log_det, (1.0 - FILE_SLACK) * least - FILE_SLACK, 1.01 * most + 1.0)
 
 
 def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:

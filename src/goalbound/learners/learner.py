@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import Statistics
-from goalbound.confidence.active_set import new_projection_workspace
 from goalbound.confidence.linearity import NO_EPISODE
+from goalbound.confidence.projection import new_projection_workspace
 from goalbound.confidence.protocol import Empty
 from goalbound.confidence.regression import new_regression_sums
 from goalbound.errors import ArgumentError, ProjectionFailed
@@ -346,7 +346,7 @@ class RidgeLearner(LearnerBase):
     @property
     def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
-        one; confidence sets are not (:mod:`goalbound.confidence.model_prior`)."""
+        one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
 
         return estimate_of(self)

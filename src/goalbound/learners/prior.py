@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.declared import Declared
-from goalbound.confidence.model_prior import ModelPrior
+from goalbound.confidence.declared import Declared, ModelPrior
 from goalbound.errors import ArgumentError
 from goalbound.models import SSP, LinearCSSP, Support
 from goalbound.models.files.ranges import matching, within
@@ -156,7 +155,7 @@ class PriorKnowledge:
             strength: how many visits the guess of a pair is worth, at each corner of the simplex (so of a one-hot
                 context): one number; or ``{(state, action): number}``, and only these pairs are guessed.
 
-        Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.model_prior`). A guess that is
+        Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.declared`). A guess that is
         wrong costs time: it weighs as much as ``strength`` visits, and real ones outweigh it. It costs no validity:
         the confidence sets of LR-CSSP are made from the data alone, whatever the guess is.
         """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from goalbound.confidence import declared, linearity
+from goalbound.confidence.declared import ModelPrior
 from goalbound.confidence.linearity import PARTS, VIOLATION, LinearityConstants, Untested, new_linearity_test
-from goalbound.confidence.model_prior import ModelPrior
 from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, SetSlots
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import new_record

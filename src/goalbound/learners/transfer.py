@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.checks import ridge_of
 from goalbound.confidence.linearity import NO_EPISODE
 from goalbound.confidence.protocol import renew, take_over
-from goalbound.confidence.regression import EPS, renew_inverse
+from goalbound.confidence.regression import EPS, renew_inverse, ridge_of
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.jit.compile import lean

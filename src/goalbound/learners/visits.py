@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.pending import UNIT, add_pending, in_units
 from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
-from goalbound.confidence.regression import count_visit, count_visit_of_norm, record_outcome
+from goalbound.confidence.regression import (
+    UNIT,
+    add_pending,
+    count_visit,
+    count_visit_of_norm,
+    in_units,
+    record_outcome,
+)
 from goalbound.confidence.statistics import Statistics
 from goalbound.jit.compile import lean
 from goalbound.learners.state import CHANGE_LOG_SIZE

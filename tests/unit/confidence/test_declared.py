@@ -102,8 +102,8 @@ def test_a_floor_raises_both_ends_of_a_loss() -> None:
 
 
 def test_what_is_declared_needs_none_of_the_failure_probability() -> None:
-    plain = with_prior(PriorKnowledge.nothing(SUPPORT, 2), widths=sharp()).constants.sets
-    sure = known_way(widths=sharp()).constants.sets
+    plain = with_prior(PriorKnowledge.nothing(SUPPORT, 2), widths=sharp()).constants.sets.sharp
+    sure = known_way(widths=sharp()).constants.sets.sharp
     # 3 pairs, of which one is left; 6 triples, of which the 3 of pair 0 are known
     assert np.exp(plain.loss_log - sure.loss_log) == pytest.approx(3.0)
     assert np.exp(plain.row_log - sure.row_log) == pytest.approx(2.0)

@@ -18,12 +18,9 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from goalbound.confidence import active_set, linearity, model_prior, pending, projection, radii, regression
-from goalbound.confidence import sharp_kernels as intervals
+from goalbound.confidence import declared, linearity, projection, regression
 from goalbound.confidence.likelihood import bounds as likelihood_bounds
-from goalbound.confidence.likelihood import forecasts, lattice
 from goalbound.confidence.likelihood import sets as likelihood
-from goalbound.confidence.likelihood import state as likelihood_state
 from goalbound.jit import compile as compilation
 from goalbound.learners import audit
 from goalbound.learners import loop as algorithm
@@ -107,8 +104,7 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(
 
 def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
     files = sorted({*compilation.COMPILER_FILES, *(module.__file__ for module in (
-        active_set, intervals, regression, algorithm, pending, projection, radii, linearity, stochastic_rows,
-        likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, model_prior,
+        regression, algorithm, projection, linearity, stochastic_rows, likelihood, likelihood_bounds, declared,
     ))})  # fmt: skip
     stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
     assert algorithm.observe.dispatcher._cache._cache_file._source_stamp == stats

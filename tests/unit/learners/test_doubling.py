@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goalbound.confidence import likelihood, sharp
-from goalbound.confidence.likelihood.state import part_in_use
+from goalbound.confidence.likelihood import part_in_use
 from goalbound.jit.records import named_arrays
 from goalbound.learners.doubling import bounded_plan, reset_data, restart
 from goalbound.learners.visits import count_pending

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
-from goalbound.confidence.likelihood.state import BY_NUMBER
+from goalbound.confidence.likelihood import BY_NUMBER
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.confidence.pending import UNIT
-from goalbound.confidence.regression import count_visit
+from goalbound.confidence.regression import UNIT, count_visit
 from goalbound.learners.state import CHANGE_LOG_SIZE
 from goalbound.learners.visits import count_without_outcome, mark_changed
 from goalbound.models import Support
