@@ -23,7 +23,7 @@ from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.steps import StepArrays, single_step
 from goalbound.learners.visits import Visits
-from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models import Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.validation import check_generator, short_repr
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from goalbound.learners.batch import Batch
     from goalbound.learners.plan import Plan
     from goalbound.learners.protocol import SimulatedEnvironment
+    from goalbound.models import LinearCSSP
     from goalbound.models.simulated import EpisodeResults
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence.statistics import step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
-from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models import Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_list, check_type, short_repr
+
+if TYPE_CHECKING:
+    from goalbound.models import LinearCSSP
 
 
 def checked_support(support: object, possible: NDArray[np.bool_] | None = None) -> Support:

@@ -33,7 +33,7 @@ from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
 from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
 from goalbound.learners.visits import count_without_outcome, make_visit, statistics_of
-from goalbound.models import LinearCSSP, Support
+from goalbound.models import Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.planning.kernels.value_iteration import doubled_beyond
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from goalbound.learners.batch import Batch
     from goalbound.learners.explanation import Explanation
     from goalbound.learners.plan import Plan
-    from goalbound.models import BallSet, IntervalSet
+    from goalbound.models import BallSet, IntervalSet, LinearCSSP
     from goalbound.planning import PolicyBounds
     from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence.declared import Declared, ModelPrior
 from goalbound.errors import ArgumentError
-from goalbound.models import SSP, LinearCSSP, Support
+from goalbound.models import Support
 from goalbound.models.files.ranges import matching, within
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import (
@@ -25,6 +25,9 @@ from goalbound.models.validation import (
     share_frozen,
     short_repr,
 )
+
+if TYPE_CHECKING:
+    from goalbound.models import SSP, LinearCSSP
 
 LARGEST_STRENGTH = 1e12
 """Visits that a guess may be worth; what is meant to be stronger is known."""
@@ -99,13 +102,14 @@ class PriorKnowledge:
         >>> prior.guessed.all(), prior.row_known.any(), prior.strength[0]
         (np.True_, np.False_, np.float64(5.0))
         """
-        if isinstance(model, SSP):
-            if context_size is None:
-                raise ArgumentError("context_size is missing: model is an SSP, the same under every context; give d")
-            return cls.nothing(model.support, context_size).with_model(model, strength=strength)
-        check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
-        size = model.context_size if context_size is None else context_size
-        return cls.nothing(model.support, size).with_model(model, strength=strength)
+        from goalbound.models import SSP, LinearCSSP
+
+        if isinstance(model, SSP) and context_size is None:
+            raise ArgumentError("context_size is missing: model is an SSP, the same under every context; give d")
+        if not isinstance(model, SSP):
+            check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
+            context_size = model.context_size if context_size is None else context_size
+        return cls.nothing(model.support, cast(int, context_size)).with_model(model, strength=strength)
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
@@ -160,6 +164,7 @@ class PriorKnowledge:
         the confidence sets of LR-CSSP are made from the data alone, whatever the guess is.
         """
         from goalbound.learners.pair_values import pair_number
+        from goalbound.models import SSP, LinearCSSP
         from goalbound.models.support_match import match_support
 
         problem = LinearCSSP.mix([model] * self.context_size) if isinstance(model, SSP) else model

@@ -12,7 +12,6 @@ from goalbound.confidence.protocol import ConfidenceModel
 from goalbound.confidence.statistics import checked_regularization
 from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
-from goalbound.learners.exploration import rule_from_json as exploration_from_json
 from goalbound.learners.explore.optimistic import Optimistic
 from goalbound.learners.explore.protocol import ExplorationRule
 from goalbound.models.validation import (
@@ -202,6 +201,8 @@ class Settings:
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ArgumentError(f"{key} is {values[key]!r}, of a wrong type")
+        from goalbound.learners.exploration import rule_from_json as exploration_from_json
+
         rules = {
             "widths": rule_from_json(values["widths"], rooms),
             "exploration": exploration_from_json(values["exploration"], rooms),
