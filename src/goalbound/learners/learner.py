@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import Statistics
 from goalbound.confidence.linearity import NO_EPISODE
-from goalbound.confidence.projection import new_projection_workspace
-from goalbound.confidence.protocol import Empty
+from goalbound.confidence.protocol import Empty, before_visit
 from goalbound.confidence.regression import new_regression_sums
 from goalbound.errors import ArgumentError, ProjectionFailed
-from goalbound.jit.compile import Kernel
+from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import assign
 from goalbound.learners import episode_loop
 from goalbound.learners import loop as kernels
@@ -27,7 +26,7 @@ from goalbound.learners.batch import Batch
 from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
 from goalbound.learners.checks import check_leads, checked_support
-from goalbound.learners.doubling import bounded_plan, reset_data
+from goalbound.learners.doubling import plan_under_bound, reset_data
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
@@ -36,7 +35,7 @@ from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
 from goalbound.learners.step_log import part_of, single_step
 from goalbound.learners.steps import StepArrays, learn_steps
-from goalbound.learners.visits import forecast, keep_pending
+from goalbound.learners.visits import keep_pending
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
@@ -111,7 +110,7 @@ class RidgeLearner(LearnerBase):
             sets=made.room.new_state(made.run, made.constants.sets),
             watch=made.new_watch(),
         )
-        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._scratch = made.room.new_scratch(made.run)
         self._workspace = self._new_workspace()
         self._run(reset_data)(self._constants, self._state)
 
@@ -119,7 +118,7 @@ class RidgeLearner(LearnerBase):
     def _program(self) -> Program:
         return self._assembly.program
 
-    def _run(self, kernel: Kernel, work: int | None = None) -> Callable[..., Any]:
+    def _run(self, kernel: Kernel | Slot, work: int | None = None) -> Callable[..., Any]:
         """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
         return self._effort.engine(self.support.triples if work is None else work)(self._program[kernel])
 
@@ -446,7 +445,9 @@ class RidgeLearner(LearnerBase):
         """Plan (line 25)."""
         self._check_projections()
         self.settings.exploration.draw(self, episode_state)
-        if not self._run(bounded_plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+        if not self._run(plan_under_bound)(
+            self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS
+        ):
             episode_state.progress["planned"] = 0
             raise self._stopped()
 
@@ -462,7 +463,7 @@ class RidgeLearner(LearnerBase):
 
     def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
         episode._arrays.progress["restarts"] = self._state.totals["restarts"]
-        self._run(forecast, 0)(self._constants, self._state, episode._arrays, pair)
+        self._run(before_visit, 0)(self._constants, self._state, episode._arrays, pair)
         super()._await_outcome(episode, pair)
 
     def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
@@ -578,6 +579,10 @@ class RidgeLearner(LearnerBase):
         return int(self._state.regression.visits.sum())
 
     # What of it is in a file.
+
+    @property
+    def _rooms(self) -> tuple[Any, ...]:
+        return self.settings.widths, self.settings.exploration
 
     @classmethod
     def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Settings:

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
+from goalbound.confidence.protocol import enters, learn, missing, renew
 from goalbound.confidence.regression import add_pending, count_visit, count_visit_of_norm, in_units, record_outcome
 from goalbound.jit.compile import lean
 from goalbound.learners.state import CHANGE_LOG_SIZE
 
 if TYPE_CHECKING:
     from goalbound.learners.episode import LearnerEpisode
-
-
-@lean
-def forecast(constants, state, view, pair):
-    """A pair is about to be played: what must be said before its outcome is known."""
-    before_visit(constants, state, view, pair)
 
 
 @lean
