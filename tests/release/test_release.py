@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.extras import EXTRAS
+from release.__main__ import SHORT
 from release.contents import package_files, wrong_contents, wrong_sdist
 from release.environment import Environment, ReleaseError
 from release.extras import DEVELOPMENT, TOGETHER, WITHOUT, Use, extras_of, refuse
@@ -111,3 +112,9 @@ def test_pythons_are_looked_for_and_may_be_absent(monkeypatch, tmp_path):
 
 def test_the_smoke_selection_exists():
     assert all((ROOT / place).exists() for place in SMOKE)
+
+
+def test_ci_plays_a_learner_with_the_newest_of_everything():
+    assert "newest" in SHORT
+    assert " release-quick " in (ROOT / ".ci" / "run").read_text()
+    assert "python -m release\n" in (ROOT / "Makefile").read_text()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
 from tests.support import golden
-from tests.support.golden import FOLDER, assert_golden, machine
+from tests.support.golden import FOLDER, assert_golden
+from tests.support.required import absent
 
 
 def test_golden_numbers_are_compared_here():
@@ -16,9 +16,15 @@ def test_golden_numbers_are_compared_here():
     assert files
     for file in files:
         made_on = json.loads(file.read_text())["made_on"]
-        if made_on != machine():
-            differ = pytest.fail if os.environ.get("CI") else pytest.skip
-            differ(f"{file.name} was made on {made_on}, this is {machine()}: its numbers are not compared")
+        if made_on != golden.machine():
+            absent(f"{file.name} was made on {made_on}, this is {golden.machine()}: its numbers are not compared")
+
+
+def test_where_ci_is_set_numbers_that_cannot_be_compared_are_an_error(monkeypatch):
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(golden, "machine", dict)
+    with pytest.raises(pytest.fail.Exception, match="its numbers are not compared"):
+        test_golden_numbers_are_compared_here()
 
 
 def test_another_number_is_found(monkeypatch):

@@ -150,7 +150,8 @@ def _inner_rows(sets: BallSet | IntervalSet) -> Floats:
         start = np.where(sets.to_state, sets.rows, 0.0)
         way = np.where(sets.to_state, 1.0 / np.repeat(lengths, lengths) - start, 0.0)
         whole, length = 0.5 * sets.radii, np.sqrt(np.add.reduceat(way * way, first))
-    share = np.divide(np.maximum(whole, 0.0), length, out=np.ones(len(first)), where=length > whole)
+    whole = np.maximum(whole, 0.0)  # rows that are known may sum to a little more than 1
+    share = np.divide(whole, length, out=np.ones(len(first)), where=length > whole)
     return np.asarray(start + np.repeat(share, lengths) * way)
 
 

@@ -95,7 +95,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (in_array("state.values", 1.0, -1), r"values of the goal holds 1\.0"),
     (in_episode(0, "iteration.values", -1.0), r"values holds -1\.0"),
     (in_array("state.regression.gram", np.nan), "gram holds nan"),
-    (in_array("state.rows", np.inf), "rows holds inf"),
+    (in_array("state.sets.rows", np.inf), "rows holds inf"),
     (in_episode(1, "iteration.backup", np.nan), "backup holds nan"),
     (in_episode(0, "context", 0.9, slice(None)), r"context sums to 1\.8"),
     # shapes, names, types
@@ -107,7 +107,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (instead("episodes.norm", np.zeros((2, 6))), r"norm has shape \(2, 6\)"),
     (instead("episodes.context", np.zeros((10**15, 0))), r"context has shape"),  # at once: nothing is made
     (instead("episodes.context", np.array(1.0)), r"context has shape \(\)"),
-    (renamed("state.known_width", "state.known_widths"), r"state\.known_width is missing"),
+    (renamed("state.sets.known_width", "state.known_widths"), r"state\.sets\.known_width is missing"),
     (renamed("episodes.known_width", "episodes.known_widths"), r"episodes\.known_width is missing"),
     (instead("state.more", [0.5, 0.5]), r"state\.more is not part of the file of this learner"),
     (instead("episodes.more", [0.5, 0.5]), r"episodes\.more is not part of the file"),
@@ -236,18 +236,18 @@ def test_whole_numbers_changed_behind_the_checksums_are_an_error_or_a_learner_th
 
 
 LIKELIHOOD_DAMAGES = [
-    (in_array("state.likelihood.place", 7), "likelihood place holds 7"),
-    (in_array("state.likelihood.place", 0), "damaged|without a place"),
-    (in_array("state.likelihood.first", 10**6), "likelihood first holds 1000000"),
-    (in_array("state.likelihood.first", -1), "likelihood first holds -1"),
-    (in_array("state.likelihood.hit_rows", 10**6), "damaged|likelihood rows holds 1000000"),
-    (in_array("state.likelihood.cell_rows", -1), "damaged|likelihood rows holds -1"),
-    (in_array("state.likelihood.rows", -1.0, -1), r"likelihood rows holds -1\.0"),
-    (in_array("state.likelihood.rows", 1.0, 0), r"cells without visits holds 1\.0"),
-    (in_array("state.likelihood.used.numbers", 10**9), "numbers holds 1000000000"),
-    (in_array("state.likelihood.used.rows", -1), "rows holds -1"),
-    (in_array("state.likelihood.used.pairs", 1), "has shape"),
-    (in_array("state.likelihood.fitted", 99), "likelihood fitted holds 99"),
+    (in_array("state.sets.place", 7), "likelihood place holds 7"),
+    (in_array("state.sets.place", 0), "damaged|without a place"),
+    (in_array("state.sets.first", 10**6), "likelihood first holds 1000000"),
+    (in_array("state.sets.first", -1), "likelihood first holds -1"),
+    (in_array("state.sets.hit_rows", 10**6), "damaged|likelihood rows holds 1000000"),
+    (in_array("state.sets.cell_rows", -1), "damaged|likelihood rows holds -1"),
+    (in_array("state.sets.rows", -1.0, -1), r"likelihood rows holds -1\.0"),
+    (in_array("state.sets.rows", 1.0, 0), r"cells without visits holds 1\.0"),
+    (in_array("state.sets.used.numbers", 10**9), "numbers holds 1000000000"),
+    (in_array("state.sets.used.rows", -1), "rows holds -1"),
+    (in_array("state.sets.used.pairs", 1), "has shape"),
+    (in_array("state.sets.fitted", 99), "likelihood fitted holds 99"),
 ]
 
 

@@ -161,6 +161,16 @@ def test_a_state_that_may_stay_for_ever_at_nearly_no_loss_does_not_hide_what_fol
     assert found.may_never_arrive.tolist() == [0, 1]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_known_row_that_sums_to_a_little_more_than_one_has_bounds_without_a_warning() -> None:
+    row = np.array([1, 9, 18]) / 28
+    assert np.add.reduceat(row, [0])[0] > 1.0
+    support = Support.from_pairs([{0: [0, 1, 2]}, {0: [0, 1, 2]}])
+    low, high = [*row, 0.0, 0.9, 0.0], [*row, 0.1, 1.0, 0.1]
+    found = policy_bounds(IntervalSet(support, [1.0, 1.0], [1.0, 1.0], low, high), [0, 0])
+    assert found.status is Status.CONVERGED
+
+
 def test_bounds_that_no_float_holds_are_not_said_to_have_converged() -> None:
     support = Support.from_pairs([{0: [0, 1]}])
     sets = IntervalSet(support, [5e-324], [5e-324], [0.25, 0.5], [0.5, 0.75])
@@ -175,6 +185,15 @@ def test_where_no_model_arrives_the_lower_bound_is_infinite_at_any_scale(scale: 
     support = Support.from_pairs([{0: [0]}, {0: [2]}])
     found = policy_bounds(IntervalSet(support, [scale] * 2, [scale] * 2, [1.0] * 2, [1.0] * 2), [0, 0])
     np.testing.assert_allclose(found.lower, [np.inf, scale, 0.0])
+
+
+@pytest.mark.parametrize("loss", [1e-130, 1e-150, 1e-170, 1e-300])
+@pytest.mark.filterwarnings("error")
+def test_a_loss_whose_square_is_no_float_has_a_bound_in_balls(loss: float) -> None:
+    support = Support.from_pairs([{0: [0, 2]}, {0: [2]}])
+    found = policy_bounds(BallSet(support, [loss, 1.0], [loss, 1.0], [0.5, 0.5, 1.0], [0.1, 0.0]), [0, 0])
+    assert found.status is Status.CONVERGED
+    assert loss / 0.5 <= found.upper[0] <= 1e-12
 
 
 @st.composite

@@ -22,6 +22,8 @@ from goalbound.planning.kernels.value_iteration import INTERVAL_SET, ROUNDING, U
 
 UNIT = 2.0**-53
 """The largest relative error of one operation."""
+SMALL = 2.0**-470
+"""Squares of smaller numbers have fewer digits, or none."""
 
 
 @lean
@@ -151,6 +153,8 @@ def max_over_ball(sets, pair, values):
         return 0.0, 0.0, 0.0
     slack = 4.0 * (count + 8) * UNIT
     norm = sqrt(square)
+    if norm < SMALL:  # squares lose digits, or all of them
+        norm = max(sqrt(count) * largest, UNDERFLOW)
     lack = max(1.0 - total, 0.0)
     if ball <= 0.0:
         height += lack * largest if stochastic else 0.0

@@ -17,8 +17,8 @@ _SECRET = ("password", "sslpassword", "oauth_client_secret")
 _LIKE_A_DATABASE = re.compile(
     r"""://                                                            # any URL
     | (?:^|[/\\])\s*(?:jdbc:)?postgres(?:ql)?(?:\+\w+)?:             # without slashes, or with one
-    | ^(?![/.~]|[a-z]:[/\\]).*:.*@                                   # user:password@host
-    | (?:^|[\s?&])(?:\w*password|host|hostaddr|port|dbname|user|passfile|service|sslmode)\s*=  # as libpq has it
+    | ^(?://[^/]|(?![/.~]|[a-z]:[/\\])).*:.*@                        # user:password@host
+    | (?:^|[\s?&;])(?:\w*password|pwd|host|hostaddr|port|dbname|user|passfile|service|sslmode)\s*=  # as libpq has it
     """,
     re.IGNORECASE | re.VERBOSE,
 )

@@ -30,7 +30,7 @@ def test_a_url_is_told_from_a_path(path, is_one):
         "postgresql+psycopg://ann:hush@db/x", "jdbc:postgresql:hush", "mysql://ann:hush@db/x", "ann:hush@db/x",
         "postgresql//ann:hu/sh@db/x", "host=db user=ann password=hush", "password = hush", "cases PASSWORD=hush",
         "/here/host=db password=hush", "/here/postgresql:/ann:hush@db/x", "db/x?password=hush", " postgresql://a:hush@b",
-        "://ann:hush@db", "sslpassword=hush",
+        "://ann:hush@db", "sslpassword=hush", "//ann:hush@db/x", "Server=db;Password=hush", "Data Source=db;Pwd=hush",
     ],
 )  # fmt: skip
 def test_what_looks_like_a_database_and_is_none_that_is_read_is_no_folder(text, tmp_path, monkeypatch):
