@@ -26,6 +26,7 @@ from goalbound.confidence.points import (
     regress_and_project,
     start_at_guess,
 )
+from goalbound.confidence.projection import ProjectionWorkspace
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
 from goalbound.confidence.regression import UNIT, projection_gap, ridge_error
 from goalbound.confidence.statistics import Statistics
@@ -36,7 +37,6 @@ from goalbound.jit.struct import Struct
 from goalbound.models import BallSet
 from goalbound.models.files.ranges import LARGEST, within
 from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
-from goalbound.planning.extended_value_iteration import in_support_order
 from goalbound.planning.kernels.stochastic_rows import cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import L2_BALL
 
@@ -207,21 +207,16 @@ class Balls(ConfidenceModel):
         pairs = run.support.pairs
         return BallState(points.losses, points.rows, np.zeros(pairs), np.zeros(pairs), np.zeros(pairs))
 
+    def new_scratch(self, run: Run) -> ProjectionWorkspace:
+        """Those of the projection."""
+        return Points().new_scratch(run)
+
     def check(self, learner: Any) -> None:
         """Coefficients as large as ridge regression can make them, and radii that are numbers."""
         Points().check(learner)
         sets = learner._state.sets
         for name in ("loss_radius", "next_radius", "known_width"):
             within(f"state.sets.{name}", getattr(sets, name), 0.0, LARGEST)
-
-    def confidence_set(self, learner: Any, view: Any) -> BallSet:
-        """The balls of all pairs, in the order of the support."""
-        sets = in_support_order(learner.support, view.sets)
-        declared, added = learner._constants.declared, learner._constants.added_loss
-        room = learner._state.sets
-        high = room.losses @ view.context + room.loss_radius * view.norm
-        high = np.where(declared.loss_known, sets.losses, np.maximum(np.clip(high, 0.0, 1.0) + added, sets.losses))
-        return BallSet(learner.support, sets.losses, high, np.clip(sets.centre, 0.0, 1.0), np.sqrt(sets.ball))
 
 
 def confidence_set(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.projection import project
+from goalbound.confidence.projection import ProjectionWorkspace, new_projection_workspace, project
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
 from goalbound.confidence.regression import FILE_SLACK, dot, ridge, ridge_of
 from goalbound.jit.compile import lean
@@ -165,6 +165,10 @@ class Points(ConfidenceModel):
     def new_state(self, run: Run, constants: Any) -> PointState:
         """Estimates of 0."""
         return new_point_state(run)
+
+    def new_scratch(self, run: Run) -> ProjectionWorkspace:
+        """Those of the projection."""
+        return new_projection_workspace(int(np.diff(run.support.next_start).max()), run.size)
 
     def check(self, learner: Any) -> None:
         """Coefficients as large as ridge regression can make them."""

@@ -93,6 +93,17 @@ def new_regression_sums(pairs: int, triples: int, size: int, regularization: flo
     )
 
 
+class RegressionWorkspace(Struct):
+    """Scratch arrays."""
+
+    vector: NDArray[np.float64]
+    """[d]"""
+    sums: NDArray[np.float64]
+    """[d]"""
+    block: NDArray[np.float64]
+    """[d, d]"""
+
+
 class Pending(Struct):
     """What was played and not reported, by pair."""
 

@@ -31,8 +31,6 @@ from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.struct import Struct
-from goalbound.models import IntervalSet
-from goalbound.models.confidence_set import tighten_intervals
 from goalbound.models.files.ranges import LARGEST, within
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
@@ -432,12 +430,6 @@ def check_variance(learner: Any) -> None:
     within("variance_log_det of state.sets", kept.variance_log_det, 0.0, LARGEST)
 
 
-def interval_set(learner: Any, view: Any) -> IntervalSet:
-    """The intervals of all pairs. Both ends of each are those of rows that sum to 1: what the others leave is cut."""
-    low, high = tighten_intervals(learner.support, view.sets.low, view.sets.high)
-    return IntervalSet(learner.support, view.sets.losses, view.loss_high, low, high)
-
-
 @dataclass(frozen=True)
 class Sharp(ConfidenceModel):
     """The room of sharp sets.
@@ -466,7 +458,3 @@ class Sharp(ConfidenceModel):
     def check(self, learner: Any) -> None:
         """Sums of variances are at most a quarter of those of the contexts."""
         check_variance(learner)
-
-    def confidence_set(self, learner: Any, view: Any) -> IntervalSet:
-        """The intervals of all pairs."""
-        return interval_set(learner, view)

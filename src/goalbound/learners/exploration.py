@@ -46,5 +46,5 @@ def rule_from_json(values: Any, rooms: Iterable[Any] = ()) -> ExplorationRule:
             "load_learner(path, rooms=[rule])"
         )
     given = {key: inf if value is None else value for key, value in values.items() if key != "name"}
-    made: ExplorationRule = from_fields(rule_class(values["name"]), given, "the exploration")
+    made: ExplorationRule = from_fields(rule_class(values["name"]), given, f"the exploration {values['name']}")
     return made

@@ -14,25 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import Statistics
 from goalbound.confidence.linearity import NO_EPISODE
-from goalbound.confidence.projection import new_projection_workspace
-from goalbound.confidence.protocol import Empty
+from goalbound.confidence.protocol import Empty, before_visit
 from goalbound.confidence.regression import new_regression_sums
 from goalbound.errors import ArgumentError, ProjectionFailed
-from goalbound.jit.compile import Kernel
+from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import assign
 from goalbound.learners import loop as kernels
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.border import in_own_unit
 from goalbound.learners.card import SILENT_OVERRIDE, Card, ridge_card, united_caveats
 from goalbound.learners.checks import check_leads, checked_support
-from goalbound.learners.doubling import bounded_plan, reset_data
+from goalbound.learners.doubling import plan_under_bound, reset_data
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.program import Assembly, Program
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
 from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
-from goalbound.learners.visits import count_without_outcome, make_visit, statistics_of
+from goalbound.learners.visits import count_without_outcome, statistics_of
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
@@ -112,7 +111,7 @@ class RidgeLearner(LearnerBase):
             sets=made.room.new_state(made.run, made.constants.sets),
             watch=made.new_watch(),
         )
-        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._scratch = made.room.new_scratch(made.run)
         self._workspace = self._new_workspace()
         self._run(reset_data)(self._constants, self._state)
 
@@ -120,7 +119,7 @@ class RidgeLearner(LearnerBase):
     def _program(self) -> Program:
         return self._assembly.program
 
-    def _run(self, kernel: Kernel, work: int | None = None) -> Callable[..., Any]:
+    def _run(self, kernel: Kernel | Slot, work: int | None = None) -> Callable[..., Any]:
         """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
         run = self._effort.engine(self._work if work is None else work)
         return run(self._assembly.program[kernel])
@@ -430,7 +429,7 @@ class RidgeLearner(LearnerBase):
             if self._state.totals["failed_projections"]:
                 raise ProjectionFailed(FAILED)
             rule.draw(self, episode_state)
-            plan = self._run(bounded_plan)
+            plan = self._run(plan_under_bound)
             if not plan(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
                 episode_state.progress["planned"] = 0
                 raise self._stopped()
@@ -449,8 +448,10 @@ class RidgeLearner(LearnerBase):
         return check_distribution(context, "context", self.settings.context_size, "component")
 
     def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
-        self._run(make_visit, 0)(self._constants, self._state, episode._arrays, pair)
-        episode._progress["changes_known"] = self._state.totals["changes"]
+        arrays, totals = episode._arrays, self._state.totals
+        arrays.progress["restarts"] = totals["restarts"]
+        arrays.progress["changes_known"] = totals["changes"]
+        self._run(before_visit, 0)(self._constants, self._state, arrays, pair)
 
     def _count_without_outcome(self, episode: LearnerEpisode) -> None:
         run = self._run(count_without_outcome)
@@ -551,6 +552,10 @@ class RidgeLearner(LearnerBase):
         return int(self._state.regression.visits.sum())
 
     # What of it is in a file.
+
+    @property
+    def _rooms(self) -> tuple[Any, ...]:
+        return self.settings.widths, self.settings.exploration
 
     @classmethod
     def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Settings:

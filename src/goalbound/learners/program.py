@@ -15,7 +15,7 @@ from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, 
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import new_record
 from goalbound.jit.struct import Struct
-from goalbound.learners.doubling import DOUBLING, GIVEN, BoundSlots
+from goalbound.learners.doubling import DOUBLING, FORGETTING, GIVEN, BoundSlots
 from goalbound.learners.episode_loop import UNWATCHED
 from goalbound.learners.explore.protocol import ExploreSlots
 from goalbound.learners.loop import (
@@ -42,17 +42,18 @@ MOST_SUMS = 4_000_000
 
 
 class Program:
-    """Kernels with all slots filled: ``program[kernel]``, the same object each time."""
+    """Kernels with all slots filled: ``program[kernel]``, or what fills a slot, the same object each time."""
 
     def __init__(self, filling: dict[Slot, Kernel], tag: str) -> None:
         self._filling = filling
         self._tag = tag
-        self._filled: dict[Kernel, Kernel] = {}
+        self._filled: dict[Kernel | Slot, Kernel] = {}
 
-    def __getitem__(self, kernel: Kernel) -> Kernel:
+    def __getitem__(self, kernel: Kernel | Slot) -> Kernel:
         filled = self._filled.get(kernel)
         if filled is None:
-            filled = self._filled[kernel] = kernel.filled(self._filling, self._tag)
+            generic = self._filling[kernel] if isinstance(kernel, Slot) else kernel
+            filled = self._filled[kernel] = generic.filled(self._filling, self._tag)
         return filled
 
     def watched_by(self, filling: dict[Slot, Kernel]) -> Program:
@@ -103,7 +104,6 @@ class Assembly:
             added_loss=float(added),
             tolerance=float(settings.tolerance * floor),
             growth=log(settings.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
-            forget=bool(settings.forget),
             declared=known.declared(settings.loss_floor, added),
             model=ModelPrior(guesses, known.strength, known.guess_losses, known.guess_rows),
             sets=sets,
@@ -118,7 +118,7 @@ class Assembly:
         self.program = program(
             slots,
             settings.exploration.slots(explore),
-            DOUBLING if self.doubles else GIVEN,
+            FORGETTING if settings.forget else DOUBLING if self.doubles else GIVEN,
             self._planner(settings),
             looks=self.room.learns_from_sets,
             tag=f"{settings.widths} {settings.exploration}" if settings.is_optimistic else str(settings.exploration),

@@ -160,7 +160,9 @@ class Settings:
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths | ConfidenceModel):
-            raise ArgumentError(f"widths is {short_repr(self.widths)}; give {rule_names()}, or scaled(sharp(), by=0.5)")
+            raise ArgumentError(
+                f"widths is {short_repr(self.widths)}; give {rule_names()}, one of them scaled, or a model of your own"
+            )
         if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
             raise ArgumentError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():

@@ -79,8 +79,6 @@ class Constants(Struct):
     """how much a value may change in the last sweep"""
     growth: float
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
-    forget: bool
-    """whether a doubling of the loss bound forgets the data"""
     declared: Declared
     model: ModelPrior
     """the guesses that sums begin with"""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
+from goalbound.confidence.protocol import enters, learn, missing, renew
 from goalbound.confidence.regression import (
     UNIT,
     add_pending,
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 SLACK = 1e-12
 """More than rounding can take from a product."""
 Floats = NDArray[np.float64]
-
-
-@lean
-def make_visit(constants, state, view, pair):
-    """A pair is about to be played: what must be said before its outcome is known."""
-    view.progress["restarts"] = state.totals["restarts"]
-    before_visit(constants, state, view, pair)
 
 
 @lean

@@ -240,7 +240,7 @@ LIKELIHOOD_DAMAGES = [
     (in_array("state.sets.place", 0), "damaged|without a place"),
     (in_array("state.sets.first", 10**6), "likelihood first holds 1000000"),
     (in_array("state.sets.first", -1), "likelihood first holds -1"),
-    (in_array("state.sets.hit_rows", 10**6), "damaged|likelihood rows holds 1000000"),
+    (in_array("state.sets.outcome_rows", 10**6), "damaged|likelihood rows holds 1000000"),
     (in_array("state.sets.cell_rows", -1), "damaged|likelihood rows holds -1"),
     (in_array("state.sets.rows", -1.0, -1), r"likelihood rows holds -1\.0"),
     (in_array("state.sets.rows", 1.0, 0), r"cells without visits holds 1\.0"),

@@ -11,7 +11,7 @@ import pytest
 from goalbound.confidence import likelihood, sharp
 from goalbound.confidence.likelihood import part_in_use
 from goalbound.jit.records import named_arrays
-from goalbound.learners.doubling import bounded_plan, reset_data, restart
+from goalbound.learners.doubling import plan_under_bound, reset_data, restart
 from goalbound.learners.visits import count_pending
 from goalbound.models import Step, Support
 from tests.support.ridge import lr_cssp
@@ -93,7 +93,7 @@ def rare_exits(case: Arguments) -> Arguments:
 
 
 def plan_with_doubling(case: Arguments) -> bool:
-    return bool(case.python(bounded_plan)(case.constants, case.learner, case.episode, case.workspace, 10**6))
+    return bool(case.python(plan_under_bound)(case.constants, case.learner, case.episode, case.workspace, 10**6))
 
 
 def test_a_plan_above_the_bound_is_made_under_a_bound_that_is_not_below_it() -> None:

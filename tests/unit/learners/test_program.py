@@ -51,7 +51,6 @@ def test_the_rules_are_the_constants_of_the_paper() -> None:
     np.testing.assert_allclose(constants.sets.known_factor, 2.0)
     assert (constants.sets.loss_factor, constants.loss_floor, constants.added_loss) == (1.0, 0.1, 0.0)
     assert constants.tolerance == pytest.approx(1e-3 * 0.1)
-    assert not constants.forget
 
 
 def test_the_bound_is_doubled_where_none_is_given_and_sets_need_one() -> None:

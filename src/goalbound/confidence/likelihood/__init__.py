@@ -34,7 +34,6 @@ from goalbound.confidence.sharp import (
     SharpState,
     check_variance,
     filling,
-    interval_set,
     new_sharp_state,
     sharp_constants,
     sharp_slots,
@@ -43,7 +42,7 @@ from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.errors import FileFormatError
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.records import new_record, record_type
-from goalbound.models import IntervalSet, Support
+from goalbound.models import Support
 from goalbound.models.files.ranges import LARGEST, MANY, around, matching, within
 from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
@@ -152,10 +151,6 @@ class Likelihood(ConfidenceModel):
     def check_views(self, views: Any) -> None:
         """Forecasts have a logarithm."""
         within("forecast", views.forecast, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
-
-    def confidence_set(self, learner: Any, view: Any) -> IntervalSet:
-        """The intervals of all pairs."""
-        return interval_set(learner, view)
 
 
 def new_likelihood_state(
