@@ -443,8 +443,9 @@ def add_pending(pending, pair, context, norm, sign):
 
 
 @lean
-def pending_interval(pending, pair, direction):
+def missing_interval(state, pair, direction):
     """The least and the most that the outcomes that are missing may add to the estimate of one number."""
+    pending = state.pending
     least = 0.0
     most = 0.0
     if pending.visits[pair] > 0:
@@ -453,6 +454,12 @@ def pending_interval(pending, pair, direction):
             least += min(direction[j], 0.0) * weight
             most += max(direction[j], 0.0) * weight
     return least, most
+
+
+@lean
+def missing_weight(state, pair, component):
+    """The sum of a component of the contexts of the visits of a pair without an outcome, rounded up."""
+    return UNIT * state.pending.contexts[pair, component]
 
 
 def ridge_of(constants: Any) -> NDArray[np.float64]:

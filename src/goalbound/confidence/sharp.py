@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
-from goalbound.confidence.regression import EPS, dot, pending_interval, ridge_of, visited
+from goalbound.confidence.regression import EPS, dot, missing_interval, ridge_of, visited
 from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.lazy_arrays import lazy_zeros
@@ -202,7 +202,7 @@ def sharp_loss(constants, state, view, pair):
     estimate = dot(view.direction, state.regression.loss_sums[pair])
     noise = self_normalised_radius(constants, state, pair, view.norm[pair], constants.sets.sharp.loss_log, size)
     least, most = bias_bounds(constants, view.direction, view.norm[pair])
-    below, above = pending_interval(state.pending, pair, view.direction)
+    below, above = missing_interval(state, pair, view.direction)
     low = estimate - noise + least - slack + below
     high = estimate + noise + most + slack + above
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)
@@ -253,7 +253,7 @@ def sharp_row(constants, state, view, pair):
     slack = view.progress["slack"]
     noise = self_normalised_radius(constants, state, pair, view.norm[pair], constants.sets.sharp.row_log, size)
     least, most = bias_bounds(constants, direction, view.norm[pair])
-    below, above = pending_interval(state.pending, pair, direction)
+    below, above = missing_interval(state, pair, direction)
     least += below - slack
     most += above + slack
     rounding = EPS * (regression.visits[pair] + size + 4) * view.progress["spread"]

@@ -60,7 +60,7 @@ IN_USE = record_type(integers=("pairs", "numbers", "rows"))
 """Fields of :attr:`LikelihoodState.used`: how many there are of each."""
 BY_PAIR, BY_NUMBER = (
     ("contexts", "cell_rows"),
-    ("log_loss", "estimate", "pending", "ones", "shift", "outcome_rows", "low", "high"),
+    ("log_loss", "estimate", "missing", "ones", "shift", "outcome_rows", "low", "high"),
 )
 """Arrays of which only the pairs and numbers in use are part of a learner."""
 PIECES = IntervalPieces()
@@ -165,7 +165,7 @@ def new_likelihood_state(
         cell_rows=lazy_zeros((pairs, cells), np.int32),
         log_loss=lazy_zeros((numbers, FORECASTERS)),
         estimate=lazy_zeros((numbers, size)),
-        pending=lazy_zeros((numbers,), np.int64),
+        missing=lazy_zeros((numbers,), np.int64),
         ones=lazy_zeros((numbers,)),
         shift=lazy_zeros((numbers,)),
         outcome_rows=lazy_zeros((numbers, 2, cells), np.int32),
@@ -202,7 +202,7 @@ def check_likelihood(state: LikelihoodState, visits: NDArray[np.int64], support:
     within("likelihood fitted", state.fitted, 0, state.visits)
     _check_places(state, np.diff(support.next_start))
     used = part_in_use(state)
-    within("likelihood pending", used.pending, 0, MANY)
+    within("likelihood missing", used.missing, 0, MANY)
     within("likelihood low", used.low, 0.0, 1.0)
     within("likelihood high", used.high, 0.0, 1.0)
     within("likelihood estimate", used.estimate, 0.0, 1.0)

@@ -42,7 +42,7 @@ from goalbound.confidence.likelihood.bounds import (
     nearest_vertex,
     sum_rounding,
 )
-from goalbound.confidence.regression import UNIT, dot, in_units, solve_context
+from goalbound.confidence.regression import UNIT, dot, in_units, missing_weight, solve_context
 from goalbound.confidence.sharp import (
     SharpConstants,
     SharpState,
@@ -119,7 +119,7 @@ class LikelihoodState(Struct):
     """[Q, FORECASTERS] cumulative"""
     estimate: NDArray[np.float64]
     """[Q, d] the most likely coefficients when they were computed last"""
-    pending: NDArray[np.int64]
+    missing: NDArray[np.int64]
     """[Q] what outcomes that are missing may add to both, in UNITs of :mod:`goalbound.confidence.regression`"""
     ones: NDArray[np.float64]
     """[Q] sum of y"""
@@ -162,7 +162,7 @@ def begin_pair(state, pair, next_states):
     last = number + 1 + next_states
     state.log_loss[number:last] = 0.0
     state.estimate[number:last] = 0.5
-    state.pending[number:last] = 0
+    state.missing[number:last] = 0
     state.ones[number:last] = 0.0
     state.shift[number:last] = 0.0
     state.low[number:last] = 0.0
@@ -302,7 +302,7 @@ def count_missing_forecasts(constants, state, view, pair, sign):
     number, base, count = first_number(constants, state.sets, pair)
     for at in range(count):
         if constants.sets.tracked[base + at]:
-            state.sets.pending[number + at] += sign * in_units(worst_log_loss(view.room.forecast[at]))
+            state.sets.missing[number + at] += sign * in_units(worst_log_loss(view.room.forecast[at]))
 
 
 @lean
@@ -407,8 +407,8 @@ def threshold(state, number, pair, failure_log):
         total += exp(least - state.log_loss[number, k])
     mixed = least + log(float(FORECASTERS)) - log(total)
     shift = state.shift[number]
-    more = ROUNDING * (failure_log + mixed + abs(shift) + UNIT * state.pending[number])
-    return failure_log + (mixed - shift) + UNIT * state.pending[number] + more + sum_rounding(state, pair)
+    more = ROUNDING * (failure_log + mixed + abs(shift) + UNIT * state.missing[number])
+    return failure_log + (mixed - shift) + UNIT * state.missing[number] + more + sum_rounding(state, pair)
 
 
 @lean
@@ -518,7 +518,7 @@ def take_over_likelihood(constants, state, pair):
     kept, gram = state.sets, state.regression.gram[pair]
     first_number(constants, kept, pair)
     for r in range(len(gram)):
-        total = -constants.regularization - UNIT * state.pending.contexts[pair, r]
+        total = -constants.regularization - missing_weight(state, pair, r)
         for c in range(len(gram)):
             total += gram[r, c]
         kept.contexts[kept.place[pair] - 1, r] = max(total, 0.0)
