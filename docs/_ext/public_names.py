@@ -113,15 +113,8 @@ PAGES: tuple[Page, ...] = (
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),
-    Page("store", {"goalbound.serve.store": None, "goalbound.serve.store.open_store": ("OpenStore",)}),
-    Page(
-        "client",
-        {
-            "goalbound.serve.client": None,
-            "goalbound.serve.client.synchronous": ("Learner",),
-            "goalbound.serve.client.asynchronous": ("AsyncLearner",),
-        },
-    ),
+    Page("store", {"goalbound.serve.store": None}),
+    Page("client", {"goalbound.serve.client": None}),
     Page("testing", {"goalbound.testing": None}),
     Page("errors", {"goalbound.errors": None}),
 )

@@ -125,7 +125,7 @@ def episode_arrays(learner: LearnerBase, episodes: Sequence[LearnerEpisode]) -> 
     fields = named_arrays(_EPISODES, learner._new_episode_state())
     columns = {name: np.empty((len(episodes), *array.shape), array.dtype) for name, array in fields}
     for place, episode in enumerate(episodes):
-        for name, array in named_arrays(_EPISODES, episode._peeked()):
+        for name, array in named_arrays(_EPISODES, episode._arrays):
             columns[name][place] = array
     for name in _PLACES:
         values = (getattr(one, f"_{name}") for one in episodes)
@@ -163,7 +163,6 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
         if action >= 0:
             episode._action, episode._acted = action, acted
             episode._pair = learner.support.pair(state, action)
-        episode.park()
         learner._loaded.append(episode)
     waiting = [one for one in learner._loaded if one._acted is not None]
     for episode in sorted(waiting, key=lambda one: one._acted or 0):

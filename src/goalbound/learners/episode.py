@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from goalbound.confidence.statistics import checked_step, step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
-from goalbound.jit.records import assign
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import Step
@@ -66,41 +65,7 @@ class LearnerEpisode:
     def _arrays(self) -> Any:
         if self._held is None:
             raise LearnerError("the episode has ended; begin(context) a new one")
-        if type(self._held) is bytes:
-            self._held = self._unpacked(self._held)
-            self._progress = self._held.progress
-            self._context = getattr(self._held, "context", _NO_CONTEXT)
         return self._held
-
-    @property
-    def is_parked(self) -> bool:
-        """Whether it is packed (:meth:`park`)."""
-        return type(self._held) is bytes
-
-    def park(self) -> None:
-        """Take a fraction of the memory until it is used again, which then takes a moment longer; nothing else changes.
-
-        For programs with many open episodes of which most wait.
-        """
-        from goalbound.learners.parking import copied_record, packed
-
-        if self._held is None or self.is_parked:
-            return
-        self._context, self._progress = self._context.copy(), copied_record(self._progress)
-        self._held = packed(self._held)
-
-    def _unpacked(self, data: bytes) -> Any:
-        """The arrays of the episode while it is packed."""
-        from goalbound.learners.parking import unpack_into
-
-        episode_state = self.learner._new_episode_state()
-        unpack_into(episode_state, data)
-        assign(episode_state.progress, self._progress)  # it may have changed meanwhile
-        return episode_state
-
-    def _peeked(self) -> Any:
-        """The arrays of the episode, or a copy of them while it is packed."""
-        return self._unpacked(self._held) if type(self._held) is bytes else self._held
 
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """The action (its number) to play in a state. Plans if there is no plan to follow (lines 7 and 25).

@@ -24,26 +24,14 @@ def begun(kind, count):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [1, 7])
-def test_columns_have_the_arrays_of_every_episode_packed_or_not(kind, count):
+def test_columns_have_the_arrays_of_every_episode(kind, count):
     learner, episodes = begun(kind, count)
-    assert len(episodes) == count
     wanted = [dict(named_arrays("episodes", one._arrays)) for one in episodes]
-    for some in (episodes, episodes[1::3]):
-        for one in some:
-            one.park()
-        columns = episode_arrays(learner, episodes)
-        for name in wanted[0]:
-            assert columns[name].tolist() == [arrays[name].tolist() for arrays in wanted], name
-            assert columns[name].ndim <= 3  # what an array of a file may have
-        assert set(columns) - set(wanted[0]) == {f"episodes.at.{name}" for name in ("state", "action", "acted")}
-    assert all(one.is_parked for one in episodes)
-
-
-def test_what_changes_in_a_packed_episode_is_in_its_column():
-    learner, episodes = begun("greedy", 3)
-    episodes[0].park()
-    episodes[0]._progress["unknown_steps"] += 5
-    assert episode_arrays(learner, episodes)["episodes.progress.unknown_steps"].tolist() == [[5], [0], [0]]
+    columns = episode_arrays(learner, episodes)
+    for name in wanted[0]:
+        assert columns[name].tolist() == [arrays[name].tolist() for arrays in wanted], name
+        assert columns[name].ndim <= 3  # what an array of a file may have
+    assert set(columns) - set(wanted[0]) == {f"episodes.at.{name}" for name in ("state", "action", "acted")}
 
 
 def test_states_are_a_struct_whose_arrays_have_one_more_axis():

@@ -8,10 +8,6 @@ from goalbound import Guarded, LossScale, MappedContexts, Monitored, load_learne
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import ExcessLossWarning, FileConflictError, LearnerError
 from goalbound.learners.layers import unwrap
-from goalbound.serve.store import Follower
-from goalbound.serve.store.cases import Managed
-from goalbound.serve.store.events import Event, Kind
-from goalbound.serve.store.machine import Machine
 from goalbound.serve.store.reading import alarms
 from tests.support.incidents_at_work import RUNBOOK, changed, greedy
 from tests.support.stores import open_store
@@ -74,6 +70,21 @@ def with_two_alarms():
     return learner
 
 
+def test_since_when_there_is_an_alarm_is_kept_and_is_not_part_of_the_state(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        recovery = store.create("recovery", changed())
+        assert recovery.status()["alarmed"] is None  # it came with the learner
+        recovery.begin(CALM, "down", id="a")
+        since = recovery.status()["alarmed"]
+        recovery.begin(CALM, "down", id="b")
+        assert recovery.status()["alarmed"] == since == store.events()[1].time
+    with open_store(tmp_path / "store") as store:  # from a snapshot
+        recovery = store.learner("recovery")
+        assert recovery.status()["alarmed"] == since
+        recovery.acknowledge()
+        assert recovery.status()["alarmed"] is None
+
+
 def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_replay_agrees(tmp_path):
     with open_store(tmp_path / "store") as store:
         recovery = store.create("recovery", with_two_alarms())
@@ -82,14 +93,6 @@ def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_repla
         digest = store.digest()
     with open_store(tmp_path / "store") as store:
         assert store.digest() == digest
-
-
-def test_an_acknowledgement_of_version_1_0_0_was_of_the_outermost_alarms_and_stays_so():
-    machine = Machine()
-    machine.add(Managed(1, "recovery", with_two_alarms()))
-    event = Event(1, Kind.ACKNOWLEDGE, 1, None, None, None, None, None, None, None, None, None, 0, b"")
-    assert machine.replay(event).body is None
-    assert [one["kind"] for one in alarms(machine.learners[1].learner)] == ["excess"]
 
 
 def test_without_a_change_there_is_nothing_to_learn_anew(tmp_path):
@@ -110,9 +113,6 @@ def test_a_learner_is_written_as_it_is_now_without_its_open_cases(tmp_path):
         digest = store.digest()
         learner.save(tmp_path / "now.npz")
         assert store.digest() == digest
-        with Follower.open(tmp_path / "store") as follower:
-            follower.learner("recovery").save(tmp_path / "same.npz")
-        assert (tmp_path / "same.npz").read_bytes() == (tmp_path / "now.npz").read_bytes()
         found = load_learner(tmp_path / "now.npz")
         assert unwrap(found)._steps == 1
         assert found.open_episodes == ()

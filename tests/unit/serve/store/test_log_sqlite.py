@@ -1,18 +1,20 @@
 """Events in SQLite; what every log does is tested in test_log.py."""
 
+import logging
 import sqlite3
 
 import pytest
 
 from goalbound.errors import StorageFailed, StorageFull, StoreDamaged, StoreError
-from goalbound.serve.store import sqlite_log
-from goalbound.serve.store.sqlite_log import SqliteLog, sqlite_note
+from goalbound.serve.store import log as log_module
+from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.log import SqliteLog, sqlite_note
 from tests.support.stores import some_events
 
 
 @pytest.fixture
 def log(tmp_path):
-    log = SqliteLog(tmp_path / "log.sqlite")
+    log = SqliteLog(tmp_path / "store", create=True)
     yield log
     log.close()
 
@@ -51,31 +53,59 @@ def test_errors_of_sqlite_are_told_apart(log, code, name, kind):
 
 
 def test_what_is_no_store_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="there is no such store"):
+    with pytest.raises(StoreError, match="there is no store"):
         SqliteLog(tmp_path / "none", readonly=True)
-    (tmp_path / "text").write_text("no database, but long enough to be looked at" * 50)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / DATABASE).write_text("no database, but long enough to be looked at" * 50)
     with pytest.raises(StoreDamaged, match="NOTADB"):
         SqliteLog(tmp_path / "text")
-    log = SqliteLog(tmp_path / "later")
-    log.set_meta("format", "2")
-    log.close()
-    with pytest.raises(StoreDamaged, match="version '2'; this goalbound knows 1"):
-        SqliteLog(tmp_path / "later")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "letter.txt").write_text("mine")
+    with pytest.raises(StoreError, match="not empty and holds no store"):
+        SqliteLog(tmp_path / "letters", create=True)
+
+
+def test_after_a_failure_the_connection_is_not_closed_and_the_folder_is_free(tmp_path):
+    log = SqliteLog(tmp_path / "store", create=True)
+    log.append(some_events(1))
+    log.leave()
+    assert log_module._FAILED[-1].execute("SELECT 1").fetchone() == (1,)
+    again = SqliteLog(tmp_path / "store")
+    assert again.last()[0] == 1
+    again.close()
 
 
 def test_a_back_up_is_a_copy(log, tmp_path):
     log.append(some_events(5))
-    log.back_up(tmp_path / "copy.sqlite")
-    copy = SqliteLog(tmp_path / "copy.sqlite", readonly=True)
+    (tmp_path / "copy").mkdir()
+    log.back_up(tmp_path / "copy" / DATABASE)
+    copy = SqliteLog(tmp_path / "copy", readonly=True)
     assert list(copy.events(0)) == list(log.events(0))
     copy.close()
+
+
+def test_without_space_to_make_the_file_smaller_the_events_are_removed(log, monkeypatch, caplog):
+    log.append(some_events(3))
+    run, full = log._run, sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+
+    def without_space(statement, values=()):
+        if statement == "VACUUM":
+            raise full
+        return run(statement, values)
+
+    monkeypatch.setattr(log, "_run", without_space)
+    with caplog.at_level(logging.WARNING):
+        assert log.rebase(3) == 3
+    assert "another compact makes the file smaller" in caplog.text
+    assert list(log.events(0)) == []
 
 
 @pytest.mark.parametrize(
     ("version", "safe"), [((3, 40, 1), False), ((3, 50, 7), True), ((3, 51, 2), False), ((3, 52, 0), True)]
 )
 def test_versions_with_the_wal_reset_bug_are_known(monkeypatch, version, safe):
-    monkeypatch.setattr(sqlite_log.sqlite3, "sqlite_version_info", version)
+    monkeypatch.setattr(log_module.sqlite3, "sqlite_version_info", version)
     assert (sqlite_note() is None) == safe
 
 

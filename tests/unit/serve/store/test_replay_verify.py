@@ -4,9 +4,11 @@ import sqlite3
 
 import pytest
 
-from goalbound.errors import ArgumentError, StoreDamaged, StoreError
-from goalbound.serve.store.audit import verify
-from goalbound.serve.store.files import DATABASE, SNAPSHOTS
+from goalbound.errors import ArgumentError, ReplayDifference, StoreDamaged, StoreError
+from goalbound.learners.learner import RidgeLearner
+from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.machine import Machine
+from goalbound.serve.store.replay import check_upgrade, software, verify
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import Handled, open_store
 
@@ -41,34 +43,44 @@ def test_progress_that_cannot_be_called_is_an_error_that_says_so(folder):
         verify(folder, progress="x")
 
 
+def change(folder, statement):
+    """Change the tables behind the store's back."""
+    connection = sqlite3.connect(folder / DATABASE)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
 def test_a_snapshot_that_is_lost_is_only_noted(folder):
-    for path in (folder / SNAPSHOTS).iterdir():
-        path.write_bytes(b"damaged")
+    change(folder, "UPDATE snapshot_part SET bytes = x'00'")
     found = verify(folder)
     assert found.snapshots == 0
     assert len(found.notes) == 2
 
 
-def test_a_snapshot_with_more_reasons_than_are_counted_now_is_the_state_of_its_log(tmp_path, monkeypatch):
-    """Versions up to 1.0.0 counted every reason by name."""
-    monkeypatch.setattr("goalbound.learners.episode.MOST_REASONS", 10**9)
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", greedy())
-        for number in range(120):
-            learner.begin([1.0, 0.0], "down", id=f"c{number}")
-            learner.abandon(f"c{number}", f"reason {number}")
-        assert len(learner.status()["abandoned"]) == 120
-    monkeypatch.undo()
-    assert verify(tmp_path / "store").snapshots == 1
-    with open_store(tmp_path / "store") as store:
-        assert len(store.learner("incidents").status()["abandoned"]) == 101
+def test_a_snapshot_of_another_state_is_damage(folder, monkeypatch):
+    monkeypatch.setattr("goalbound.serve.store.replay.machine_of", lambda files: Machine())
+    with pytest.raises(StoreDamaged, match="holds another state than replaying"):
+        verify(folder)
+
+
+def test_before_an_upgrade_the_last_events_are_replayed_from_the_snapshot_before_them(folder, monkeypatch):
+    assert check_upgrade(folder, events=10) == (10, software())
+    assert check_upgrade(folder, events=11) == (31, software())
+    assert check_upgrade(folder)[0] == 31
+    choose = RidgeLearner._choose
+
+    def other(learner, episode_state, state, allowed):  # as a version that differs in a last bit
+        pair = choose(learner, episode_state, state, allowed)
+        return pair ^ 1 if state == 0 else pair
+
+    monkeypatch.setattr(RidgeLearner, "_choose", other)
+    with pytest.raises(ReplayDifference, match="the log says that action"):
+        check_upgrade(folder, events=10)
 
 
 def test_a_changed_event_is_found(folder):
-    connection = sqlite3.connect(folder / DATABASE)
-    connection.execute("UPDATE event SET time = time + 1 WHERE seq = 17")
-    connection.commit()
-    connection.close()
+    change(folder, "UPDATE event SET time = time + 1 WHERE seq = 17")
     with pytest.raises(StoreDamaged, match="event 17 is not as it was written"):
         verify(folder)
 

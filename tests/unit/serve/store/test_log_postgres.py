@@ -1,27 +1,34 @@
 """Events in PostgreSQL; what every log does is tested in test_log.py."""
 
+import builtins
 import logging
 import time
 
+import psycopg
 import pytest
 from psycopg import errors
 
 from faults.postgres import GUARDED, SECRET
-from goalbound.errors import ArgumentError, StorageFailed, StorageFull, StoreDamaged, StoreError, StoreLocked
-from goalbound.serve.store import Store, postgres_log, postgres_upload
-from goalbound.serve.store.database_url import database_of
-from goalbound.serve.store.log import SnapshotEntry
-from goalbound.serve.store.postgres_connection import SharedText, connected
-from goalbound.serve.store.postgres_log import PostgresLog
-from goalbound.serve.store.snapshots import sha256_of
-from goalbound.serve.store.sql_log import COLUMNS
+from goalbound.errors import (
+    ArgumentError,
+    InputError,
+    StorageFailed,
+    StorageFull,
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+)
+from goalbound.serve.store import Store
+from goalbound.serve.store import log as log_module
+from goalbound.serve.store.database_url import database_of, place_of
+from goalbound.serve.store.log import PostgresLog, connected, lock_key, open_log, store_error
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import some_events, until
 
 
 @pytest.fixture
 def log(database):
-    log = PostgresLog(database)
+    log = PostgresLog(database, create=True)
     yield log
     log.leave()
 
@@ -35,59 +42,50 @@ def rows(database):
 def taken_over(log, database):
     """Another leader, where the lock of this one was lost without its noticing, as behind a pooler."""
     log._connection.execute("SELECT pg_advisory_unlock_all()")
-    return PostgresLog(database)
+    return PostgresLog(database, create=True)
 
 
 def test_a_store_has_one_leader_and_the_next_one_has_another_epoch(log, database):
     begun = time.monotonic()
-    with pytest.raises(StoreLocked, match=r"goalbound on .*process \d+ \(server process \d+\) has this store open"):
-        PostgresLog(database)
+    with pytest.raises(StoreLocked, match="another process has this store open"):
+        PostgresLog(database, create=True)
     assert time.monotonic() - begun < 30.0
     log.close()
-    after = PostgresLog(database)
+    after = PostgresLog(database, create=True)
     assert after._epoch == log._epoch + 1
     after.close()
 
 
-def test_a_fenced_leader_writes_no_row_whatever_it_writes(log, database, tmp_path):
+def test_a_fenced_leader_writes_no_row_whatever_it_writes(log, database):
     log.append(some_events(2))
-    (tmp_path / "9.npz").write_bytes(b"x")
-    entry = SnapshotEntry(9, b"c" * 16, "9.npz", sha256_of(tmp_path / "9.npz"))
     after = taken_over(log, database)
     for write in (
         lambda: log.append(some_events(1, after=2), cases=[(3, 1, "three")]),
         lambda: log.add_learner(1, b"file"),
         lambda: log.set_meta("software", "old"),
-        lambda: log.set_snapshots([entry]),
-        lambda: log.put_snapshot(entry, tmp_path),
+        lambda: log.put_snapshot(2, log.chain_at(2), {"state": b""}, keep=2),
         lambda: log.rebase(1),
     ):
         with pytest.raises(StorageFailed, match="another process has become the leader"):
             write()
     assert (rows(database), after.last_case(), after.get_meta("software"), after.snapshots()) == (2, 0, None, [])
-    assert after.base().seq == 0
-    assert list(after._parts(9)) == []
-    with pytest.raises(StoreDamaged, match="learner 1 is missing"):
-        after.learner_file(1)
+    assert (after.base().seq, after.learner_files()) == (0, [])
     after.append(some_events(1, after=2))
     after.close()
     assert rows(database) == 3
 
 
-def test_what_a_leader_has_under_way_is_waited_for_by_the_next_one(log, database):
+def test_what_a_leader_has_under_way_is_waited_for_by_the_next_row(log, database):
     """The old one has sent its rows, and its commit comes after the next one was started: it reads them."""
     log._connection.execute("SELECT pg_advisory_unlock_all()")
     events = some_events(1)
-    with log._transaction():
-        log._connection.execute(
-            f"INSERT INTO event ({COLUMNS}) VALUES ({', '.join(['%s'] * len(events[0]))})".encode(),
-            events[0],
-        )
+    with log.writing():
+        log.add(events)
         with connected(database, writes=True) as other:
             other.execute("SET lock_timeout = '100ms'")
             with pytest.raises(errors.LockNotAvailable):
                 other.execute(f"UPDATE {database_of(database).schema}.leader SET epoch = epoch + 1".encode())
-    after = PostgresLog(database)
+    after = PostgresLog(database, create=True)
     assert list(after.events(0)) == events
     after.close()
 
@@ -97,7 +95,7 @@ def test_a_leader_that_writes_nothing_notices_that_it_was_replaced(log, database
     log.append(some_events(1))
     after = taken_over(log, database)
     log.tidy(idle=idle)  # it was the leader a moment ago
-    monkeypatch.setattr(postgres_log, "_LED_SECONDS", 0.0)
+    monkeypatch.setattr(log_module, "_LED_SECONDS", 0.0)
     log.last()  # reading says nothing about it
     with pytest.raises(StorageFailed, match="another process has become the leader"):
         log.tidy(idle=idle)
@@ -130,17 +128,17 @@ def test_after_a_connection_is_lost_it_is_not_made_again(log, database):
             log.append(some_events(1, after=1))
     log.leave()
     assert rows(database) == 1
-    PostgresLog(database).close()  # it can be opened at once
+    PostgresLog(database, create=True).close()  # it can be opened at once
 
 
 def test_commits_are_synced_and_a_stronger_setting_stays(log, database, monkeypatch):
-    assert log._one("SHOW synchronous_commit")[0] == "on"
+    assert log._row("SHOW synchronous_commit")[0] == "on"
     log.leave()
     for setting, found in (("off", "on"), ("local", "on"), ("remote_apply", "remote_apply")):
         other = PostgresLog(f"{database}&options=-csynchronous_commit%3D{setting}")
-        assert other._one("SHOW synchronous_commit")[0] == found
+        assert other._row("SHOW synchronous_commit")[0] == found
         other.close()
-    monkeypatch.setattr(PostgresLog, "_one", lambda self, statement, values=(): ("off",))
+    monkeypatch.setattr(PostgresLog, "_row", lambda self, statement, values=(): ("off",))
     with pytest.raises(StoreError, match="fsync = off"):
         log._check_durable("FULL")
 
@@ -170,62 +168,14 @@ def test_what_is_no_store_is_refused_and_nothing_is_made(database):
     for options in ({"readonly": True}, {"create": False}):
         with pytest.raises(StoreError, match="there is no store"):
             PostgresLog(database, **options)
-    with pytest.raises(StoreError, match="there is no store"):
-        SharedText(database, "tokens").read()
     with connected(database, writes=True) as other:
         assert other.execute("SELECT to_regnamespace(%s)", (database_of(database).schema,)).fetchone() == (None,)
 
 
 def test_an_old_server_is_refused(database, monkeypatch):
-    monkeypatch.setattr(postgres_log, "OLDEST_SERVER", 99)
+    monkeypatch.setattr(log_module, "OLDEST_SERVER", 99)
     with pytest.raises(StoreError, match="use 99 or newer"):
-        PostgresLog(database)
-
-
-def test_snapshots_are_kept_in_parts_and_fetched_where_they_are_not(log, database, tmp_path, monkeypatch):
-    monkeypatch.setattr(postgres_upload, "PART", 7)
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    entries = []
-    for seq, data in ((4, b"four" * 10), (9, b"nine" * 20)):
-        (here / f"{seq}.npz").write_bytes(data)
-        entries.insert(0, SnapshotEntry(seq, b"c" * 16, f"{seq}.npz", sha256_of(here / f"{seq}.npz")))
-        log.put_snapshot(entries[0], here)
-    log.set_snapshots(entries)
-    reader = PostgresLog(database, readonly=True)
-    reader.fetch_snapshot(entries[0], there)
-    assert (there / "9.npz").read_bytes() == b"nine" * 20
-    (there / "9.npz").write_bytes(b"damaged")
-    reader.fetch_snapshot(entries[0], there)
-    assert (there / "9.npz").read_bytes() == b"nine" * 20
-    log.set_snapshots(entries[:1])  # the other one is forgotten
-    reader.fetch_snapshot(entries[1], there)
-    reader.fetch_snapshot(entries[0]._replace(file="../9.npz", sha256=""), there)
-    assert [path.name for path in there.iterdir()] == ["9.npz"]
-    reader.close()
-
-
-def test_events_are_removed_only_if_the_snapshot_is_as_it_was_written(log, tmp_path):
-    log.append(some_events(5))
-    (tmp_path / "3.npz").write_bytes(b"state")
-    entry = SnapshotEntry(3, log.chain_at(3), "3.npz", sha256_of(tmp_path / "3.npz"))
-    log.put_snapshot(entry, tmp_path)
-    log.set_snapshots([entry])
-    log._run("UPDATE snapshot_part SET bytes = 'stale'")
-    with pytest.raises(StoreDamaged, match="after event 3 is not as it was written"):
-        log.rebase(3)
-    assert log.base().seq == 0
-    log.put_snapshot(entry, tmp_path)
-    assert log.rebase(3) == 3
-
-
-def test_long_logs_are_read_some_events_at_a_time(log, monkeypatch):
-    monkeypatch.setattr(postgres_log, "_PAGE", 4)
-    events = some_events(11)
-    log.append(events)
-    assert list(log.events(0)) == events
-    assert list(log.events(2, 9)) == events[2:]
-    assert list(log.events(1, 5)) == events[1:6]
+        PostgresLog(database, create=True)
 
 
 def test_every_schema_has_a_lock_of_its_own(postgres, database):
@@ -246,7 +196,7 @@ def guarded(postgres):
 
 def test_passwords_are_in_no_error_and_in_no_message(postgres, guarded, database, caplog):
     schema = database_of(database).schema
-    PostgresLog(database).close()
+    PostgresLog(database, create=True).close()
     good = postgres.url(schema, user=GUARDED, password=SECRET)
     texts = []
     with caplog.at_level(logging.DEBUG):
@@ -266,9 +216,9 @@ def test_passwords_are_in_no_error_and_in_no_message(postgres, guarded, database
         assert not any(word in text for word in ("correct", "horse", "%20"))
 
 
-def test_a_follower_needs_only_to_read(postgres, guarded, database):
+def test_a_reader_needs_only_to_read(postgres, guarded, database):
     schema = database_of(database).schema
-    log = PostgresLog(database)
+    log = PostgresLog(database, create=True)
     log.append(some_events(3))
     for statement in (f"GRANT USAGE ON SCHEMA {schema} TO {GUARDED}",
                       f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {GUARDED}"):  # fmt: skip
@@ -276,9 +226,57 @@ def test_a_follower_needs_only_to_read(postgres, guarded, database):
     url = postgres.url(schema, user=GUARDED, password=SECRET)
     reader = PostgresLog(url, readonly=True)
     assert len(list(reader.events(0))) == 3
-    assert reader._one("SHOW default_transaction_read_only")[0] == "on"
+    assert reader._row("SHOW default_transaction_read_only")[0] == "on"
     reader.close()
-    assert SharedText(url, "tokens").read() is None
     log.close()
     with pytest.raises(StoreError, match="may not do this"):
         PostgresLog(url)  # it may not write
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (errors.DiskFull("no space"), StorageFull),
+        (errors.DataCorrupted("invalid page"), StoreDamaged),
+        (errors.IndexCorrupted("broken"), StoreDamaged),
+        (errors.UndefinedTable("gone"), StoreDamaged),
+        (errors.UniqueViolation("twice"), StoreDamaged),
+        (errors.InsufficientPrivilege("not yours"), StoreError),
+        (errors.ReadOnlySqlTransaction("a standby now"), StorageFailed),
+        (errors.AdminShutdown("ending"), StorageFailed),
+        (errors.SerializationFailure("again"), StorageFailed),
+        (psycopg.DataError("text fields cannot contain NUL bytes"), InputError),  # psycopg's own: nothing was sent
+        (errors.CharacterNotInRepertoire("invalid byte sequence"), StorageFailed),
+        (psycopg.OperationalError("server closed the connection"), StorageFailed),
+    ],
+)
+def test_errors_of_postgresql_are_told_apart(error, kind):
+    found = store_error(error, "postgresql://ann:hush@db/x")
+    assert type(found) is kind
+    assert "hush" not in str(found)
+    assert "postgresql://ann@db/x" in str(found)
+
+
+def test_every_name_has_a_lock_of_its_own():
+    locks = [lock_key("one"), lock_key("other"), lock_key("tokens"), lock_key("one", "tokens"),
+             lock_key("other", "tokens")]  # fmt: skip
+    assert len(set(locks)) == len(locks)
+    assert -(2**63) <= lock_key("one") < 2**63
+
+
+def test_without_a_server_there_is_no_connection():
+    with pytest.raises(StoreError, match=r"postgresql://ann@nobody.invalid/cases: no connection"):
+        connected("postgresql://ann:hush@nobody.invalid/cases", writes=True)
+
+
+def test_without_psycopg_it_is_said_how_to_install_it(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name.startswith("psycopg"):
+            raise ModuleNotFoundError("no psycopg", name=name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError, match=r"needs psycopg: .*pip install.*\[postgres\]"):
+        open_log(place_of("postgresql://db/x"), readonly=True)
