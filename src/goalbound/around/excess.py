@@ -160,14 +160,11 @@ def trial_rows(trials: list[Trial], places: dict[Trial, int]) -> NDArray[np.floa
 
 def trials_of_rows(rows: NDArray[np.float64], episodes: int) -> tuple[list[Trial], dict[int, Trial]]:
     """Return the trials of a file, checked, and those of open episodes by their places."""
-    fine = rows.ndim == 2 and rows.shape[1] == 3 and bool(np.isfinite(rows).all())
-    fine = fine and bool((rows[:, 0] >= 0.0).all() and (rows[:, 1] > 0.0).all())
-    places = rows[:, 2] if fine else np.zeros(0)
+    places = matching({"trials": rows}, "trials", (len(rows), 3), np.float64)[:, 2]
+    within("trials, lost,", rows[:, 0], 0.0, HUGE)
+    within("trials, allowed,", rows[:, 1], np.finfo(np.float64).tiny, HUGE)
     of_open = places[places != -1.0]
-    if not fine or not np.isin(of_open, np.arange(episodes)).all() or len(set(of_open)) != len(of_open):
-        raise FileFormatError(
-            f"trials has shape {rows.shape} or an entry that cannot be; a row says lost, allowed and which of the "
-            f"{episodes} open episodes it is, or -1"
-        )
+    if not np.isin(of_open, np.arange(episodes)).all() or len(set(of_open)) != len(of_open):
+        raise FileFormatError(f"trials: each is of one of the {episodes} open episodes, or -1, not {places[:8]}")
     trials = [Trial(allowed, lost, place < 0.0) for lost, allowed, place in rows.tolist()]
     return trials, {int(place): trial for place, trial in zip(places, trials, strict=True) if place >= 0.0}

@@ -105,30 +105,29 @@ class ApprenticeProgress(Amounts):
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it for other programs; an infinite number is null."""
+        states = [
+            {
+                **self._names(s),
+                "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
+                "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
+                "difference": _finite(self.difference[s]),
+                "missing": _finite(self.missing[s]),
+            }
+            for s in range(self.support.states)
+        ]
+        said = {name: getattr(self, name) for name in ("margin", "proven", "delta", "guarantee", "unit")}
+        return {**said, "states": states}
+
+    def _names(self, state: int) -> dict[str, str]:
         support = self.support
         return {
-            "margin": self.margin,
-            "proven": self.proven,
-            "delta": self.delta,
-            "guarantee": self.guarantee,
-            "unit": self.unit,
-            "states": [
-                {
-                    "state": one_line(support.state_label(s)),
-                    "leads": LEARNER if self.switches[s] else RUNBOOK,
-                    "runbook": one_line(support.action_label(int(self.runbook[s]))),
-                    "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
-                    "candidate": one_line(support.action_label(int(self.candidate[s]))),
-                    "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
-                    "difference": _finite(self.difference[s]),
-                    "missing": _finite(self.missing[s]),
-                }
-                for s in range(support.states)
-            ],
+            "state": one_line(support.state_label(state)),
+            "leads": LEARNER if self.switches[state] else RUNBOOK,
+            "runbook": one_line(support.action_label(int(self.runbook[state]))),
+            "candidate": one_line(support.action_label(int(self.candidate[state]))),
         }
 
     def __str__(self) -> str:
-        support = self.support
         columns = {
             "runbook at least": self.runbook_lower,
             "candidate at most": self.candidate_upper,
@@ -136,18 +135,12 @@ class ApprenticeProgress(Amounts):
             "missing": self.missing,
         }
         cells = [
-            [
-                one_line(support.state_label(s)),
-                LEARNER if self.switches[s] else RUNBOOK,
-                one_line(support.action_label(int(self.runbook[s]))),
-                one_line(support.action_label(int(self.candidate[s]))),
-                *(f"{column[s]:.4g}" for column in columns.values()),
-            ]
-            for s in range(min(support.states, SHOWN))
+            [*self._names(s).values(), *(f"{column[s]:.4g}" for column in columns.values())]
+            for s in range(min(self.support.states, SHOWN))
         ]
         lines = [table(["from", "leads", "runbook", "candidate", *map(self._with_unit, columns)], cells, "llllrrrr")]
-        if support.states > SHOWN:
-            lines.append(f"and {support.states - SHOWN} more states")
+        if self.support.states > SHOWN:
+            lines.append(f"and {self.support.states - SHOWN} more states")
         return "\n".join([*lines, self.guarantee])
 
 

@@ -175,7 +175,7 @@ class LearnerEpisode:
             self._check_follows(step, overridden=overridden)  # its words say more where the step does not follow
             raise
         loss = float(step[2])
-        is_proposed = self._action is not None and pair == self._pair
+        is_proposed = self._action == support.pair_action[pair] and self._state == support.pair_state[pair]
         if not is_proposed or overridden is not False:
             self._check_follows(step, overridden=overridden)
         learner._check_possible(pair, place, self._context)

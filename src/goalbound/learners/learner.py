@@ -541,7 +541,7 @@ class RidgeLearner(LearnerBase):
     def _loop_of(self, batch: Batch) -> Kernel:
         from goalbound.learners.episode_loop import play
 
-        return (self._assembly.program if batch.audit is None else self._assembly.audited)[play]
+        return (self._assembly.unwatched if batch.audit is None else self._assembly.audited)[play]
 
     def _described(self) -> list[str]:
         described = [f"{self.settings.context_size} components", *self.settings.exploration.describe()]

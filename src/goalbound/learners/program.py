@@ -16,7 +16,6 @@ from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import new_record
 from goalbound.jit.struct import Struct
 from goalbound.learners.doubling import DOUBLING, FORGETTING, GIVEN, BoundSlots
-from goalbound.learners.episode_loop import UNWATCHED
 from goalbound.learners.explore.protocol import ExploreSlots
 from goalbound.learners.loop import (
     improve_by_elimination,
@@ -67,7 +66,7 @@ def program(
 ) -> Program:
     """The program of all learners with these rooms. ``looks``: steps of a log are learned by the sets before them."""
     before = {look_before_learning: look_at if looks else forget_view, improve_plan: planner}
-    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before, **UNWATCHED}, tag)
+    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before}, tag)
 
 
 class Assembly:
@@ -129,6 +128,13 @@ class Assembly:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._made_of
+
+    @cached_property
+    def unwatched(self) -> Program:
+        """The program of whole episodes that nobody watches."""
+        from goalbound.learners.episode_loop import UNWATCHED
+
+        return self.program.watched_by(UNWATCHED)
 
     @cached_property
     def audited(self) -> Program:

@@ -135,7 +135,7 @@ def test_a_file_has_those_that_wait_and_goes_on_in_their_order(tmp_path: Path) -
      np.array([[0.5, 0.0, -1.0]]), np.array([[np.nan, 1.0, -1.0]]), np.array([[0.5, 1.0, 0.0]] * 2)],
 )  # fmt: skip
 def test_what_a_file_says_of_those_that_wait_is_checked(array: np.ndarray) -> None:
-    with pytest.raises(FileFormatError, match=r"trials.*which of the 2 open episodes"):
+    with pytest.raises(FileFormatError, match="trials"):
         trials_of_rows(array, 2)
 
 

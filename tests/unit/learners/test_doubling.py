@@ -92,13 +92,13 @@ def rare_exits(case: Arguments) -> Arguments:
     return case
 
 
-def plan_with_doubling(case: Arguments) -> bool:
+def planned_with_doubling(case: Arguments) -> bool:
     return bool(case.python(plan_under_bound)(case.constants, case.learner, case.episode, case.workspace, 10**6))
 
 
 def test_a_plan_above_the_bound_is_made_under_a_bound_that_is_not_below_it() -> None:
     case = rare_exits(doubling())
-    assert plan_with_doubling(case)
+    assert planned_with_doubling(case)
     assert case.episode.iteration.values[:2] == pytest.approx([5.0, 5.0], rel=1e-2)
     assert case.episode.progress["loss_bound"] == 8.0  # 1, 2, 4, 8
     # The learner's own is doubled by the first step that is made with the plan; the data stays.
@@ -108,7 +108,7 @@ def test_a_plan_above_the_bound_is_made_under_a_bound_that_is_not_below_it() -> 
 
 def test_a_plan_above_the_bound_forgets_all_where_that_is_asked_for_and_is_made_again() -> None:
     case = rare_exits(doubling(forget=True))
-    assert plan_with_doubling(case)
+    assert planned_with_doubling(case)
     totals = case.learner.totals
     assert (totals["loss_bound"], totals["doublings"], totals["restarts"]) == (8.0, 1, 1)
     assert case.learner.regression.visits.tolist() == [0] * 4

@@ -73,7 +73,7 @@ def test_a_program_that_is_watched_is_another_one_and_leaves_the_first_as_it_was
     def step_of(constants, state, view, context, s, pair, following, loss):
         """Stands for what an audit does."""
 
-    plain = learner()._program
+    plain = learner()._assembly.unwatched
     watched = plain.watched_by({watch_step: step_of})
     assert watched[play] is not plain[play]
     assert watched[observe] is plain[observe]  # nothing in it is watched
