@@ -34,7 +34,18 @@ try:
 except ModuleNotFoundError as error:
     raise missing_library(error) from error
 
-__all__ = ["AsyncCase", "AsyncClient", "AsyncLearner", "Case", "Client", "Learner", "Proposal"]
+__all__ = [
+    "AsyncCase",
+    "AsyncClient",
+    "AsyncLearner",
+    "Case",
+    "CaseCalls",
+    "Client",
+    "Learner",
+    "LearnerCalls",
+    "Proposal",
+    "ServiceCalls",
+]
 
 RETRIED = frozenset({408, 429, 502, 503, 504, 507})
 """Statuses after which the same is asked again."""
@@ -105,13 +116,13 @@ _PROPOSAL = tuple(Proposal.__dataclass_fields__)
 
 
 class Sync:
-    """Whatever runs its calls to the end."""
+    """Runs its calls to the end."""
 
     client: Any
 
 
 class Async:
-    """Whatever returns something to await from its calls."""
+    """Returns something to await from its calls."""
 
     client: Any
 
@@ -140,7 +151,7 @@ class call(Generic[P, T]):  # noqa: N801 - a decorator
         return update_wrapper(run, self.steps)
 
 
-class _Cases(Generic[C]):
+class CaseCalls(Generic[C]):
     """The calls of a case.
 
     Attributes:
@@ -225,15 +236,15 @@ class _Cases(Generic[C]):
         return self.action
 
 
-class Case(_Cases["Case"], Sync):
+class Case(CaseCalls["Case"], Sync):
     """An open case, as this program knows it."""
 
 
-class AsyncCase(_Cases["AsyncCase"], Async):
+class AsyncCase(CaseCalls["AsyncCase"], Async):
     """An open case, as this program knows it; its calls are awaited."""
 
 
-class _Learners(Generic[C]):
+class LearnerCalls(Generic[C]):
     """The calls of a learner."""
 
     _case: Any
@@ -310,19 +321,19 @@ class _Learners(Generic[C]):
         return case
 
 
-class Learner(_Learners[Case], Sync):
+class Learner(LearnerCalls[Case], Sync):
     """A learner of a service."""
 
     _case = Case
 
 
-class AsyncLearner(_Learners[AsyncCase], Async):
+class AsyncLearner(LearnerCalls[AsyncCase], Async):
     """A learner of a service; its calls are awaited."""
 
     _case = AsyncCase
 
 
-class _Clients(Generic[C]):
+class ServiceCalls(Generic[C]):
     """A decision service, or several around one store.
 
     Args:
@@ -400,7 +411,7 @@ class _Clients(Generic[C]):
                 yield min(wait, max(0.0, end - time.monotonic()))
 
 
-class Client(_Clients[Learner], Sync):
+class Client(ServiceCalls[Learner], Sync):
     """A decision service whose calls return their results."""
 
     _http_type, _learner = httpx.Client, Learner
@@ -434,7 +445,7 @@ class Client(_Clients[Learner], Sync):
                 done = error
 
 
-class AsyncClient(_Clients[AsyncLearner], Async):
+class AsyncClient(ServiceCalls[AsyncLearner], Async):
     """A decision service whose calls are awaited (asyncio)."""
 
     _http_type, _learner = httpx.AsyncClient, AsyncLearner

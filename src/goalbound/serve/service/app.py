@@ -97,6 +97,7 @@ class Service:
         self.waits_for = Refused(503, "not-ready", "the store is being opened")
         self.guarded = bool(self.tokens)
         self._store = store
+        self._loop: Any = None
         self._access_log = access_log
         self._buckets: dict[str, tuple[float, float]] = {}
         self._prefix, self._numbers = f"{secrets.token_hex(4)}-", itertools.count(1)
@@ -142,16 +143,7 @@ class Service:
         self._admit(route, request)
         body = None if route.body is None else await self._body(route, request)
         names = request.path_params
-        asked = Asked(
-            service=self,
-            learner=names.get("learner", ""),
-            case=names.get("case", ""),
-            query=request.query_params,
-            body=body,
-            key=request.headers.get("idempotency-key"),
-            id=id,
-        )
-        return await route.handler(asked)
+        return await route.handler(Asked(self, names.get("learner", ""), names.get("case", ""), request, body, id))
 
     def next_id(self) -> str:
         """The id of a request."""
@@ -258,18 +250,20 @@ class Service:
 
     async def submit(self, operations: Sequence[Callable[[Engine], Any]], *, writes: bool = True) -> list[Any]:
         """Several operations; their results or errors come once all are on the disk."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[list[Any]] = loop.create_future()
-
-        def resolve(results: list[Any]) -> None:
-            if not done.done():
-                done.set_result(results)
-
-        def deliver(job: Job) -> None:
-            loop.call_soon_threadsafe(resolve, job.results)
-
-        self.store.writer.submit(Job(operations, deliver, writes=writes))
+        self._loop = asyncio.get_running_loop()
+        done: asyncio.Future[list[Any]] = self._loop.create_future()
+        self.store.writer.submit(Job(operations, self._deliver, writes=writes, tag=done))
         return await done
+
+    def _deliver(self, jobs: list[Job]) -> None:
+        """Called by the writer: all that was committed together is answered together."""
+        self._loop.call_soon_threadsafe(_resolve, jobs)
+
+
+def _resolve(jobs: list[Job]) -> None:
+    for job in jobs:
+        if not job.tag.done():
+            job.tag.set_result(job.results)
 
 
 def _path_route(service: Service, route: Route) -> PathRoute:
@@ -288,7 +282,7 @@ def _path_route(service: Service, route: Route) -> PathRoute:
             await response(scope, receive, send)
 
     path = re.sub(r"\{(\w+)\}", r"{\1:name}", route.path)
-    return PathRoute(path, Endpoint(), methods=[route.method], name=route.handler.__name__)
+    return PathRoute(path, Endpoint(), methods=[route.method])
 
 
 def refusal(error: BaseException, request_id: str) -> Response:

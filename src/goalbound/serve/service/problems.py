@@ -46,6 +46,14 @@ RETRY_AFTER = {408: "1", 429: "5", 503: "1", 507: "30"}
 """Seconds after which it is worth asking again."""
 
 
+_BY_HTTP = {
+    "abandon(reason) the episode": "POST .../abandon",
+    'raise the cap, or count such losses as the cap with beyond="clip"': "a learner with a larger cap is to be put in",
+    " Others are restored by one that was made alike: fresh.restored(path);": "",
+}
+"""Remedies of errors for people who write Python, and the same for those who send requests."""
+
+
 class Refused(Exception):
     """A request that is refused before it comes to the store."""
 
@@ -64,7 +72,10 @@ def problem_of(error: BaseException, request_id: str) -> Problem:
             STATUS.get(type(error), 422), error.code, str(error), request_id, expected_step=error.expected_step
         )
     if isinstance(error, InputError):
-        return problem(422, "invalid", str(error), request_id)
+        text = str(error)
+        for python, request in _BY_HTTP.items():
+            text = text.replace(python, request)
+        return problem(422, "invalid", text, request_id)
     if isinstance(error, StoreError):
         said = _SAID.get(type(error), _STOPPED)
         if said:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from starlette.requests import Request
 from starlette.responses import Response
 
 from goalbound.errors import CaseExists
@@ -48,19 +49,22 @@ class Asked:
     Attributes:
         service: that was asked.
         learner, case: in the path.
-        query: the parameters after the question mark.
+        request: as it came.
         body: of the type of the route, or the bytes of it.
-        key: the Idempotency-Key header.
         id: of the request.
     """
 
     service: Service
     learner: str
     case: str
-    query: Mapping[str, str]
+    request: Request
     body: Any
-    key: str | None
     id: str
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The parameters after the question mark."""
+        return self.request.query_params
 
     async def read(self, operation: Callable[[Engine], Any]) -> Any:
         """The result of an operation that writes nothing."""
@@ -125,7 +129,9 @@ def _reply(answer: Answer, status: int = 200) -> Response:
 async def begin(asked: Asked) -> Response:
     """A case begins."""
     name, body = asked.learner, asked.body
-    id = f"key-{sha256(asked.key.encode()).hexdigest()[:32]}" if body.id is None and asked.key else body.id
+    id, key = body.id, asked.request.headers.get("idempotency-key")
+    if id is None and key is not None:
+        id = f"key-{sha256(key.encode()).hexdigest()[:32]}"
     try:
         answer = await asked.write(
             lambda engine: engine.begin(name, body.context, body.state, id=id, allowed=body.allowed)
@@ -186,43 +192,60 @@ async def abandon(asked: Asked) -> Response:
     )
 
 
-async def show_case(asked: Asked) -> Response:
-    """A case and the end of its history."""
+def _reads(operation: Callable[[Engine, Asked], Any]) -> Handler:
+    """A handler that answers with what an operation says, which writes nothing."""
+
+    async def handler(asked: Asked) -> Response:
+        return _json(await asked.read(lambda engine: operation(engine, asked)))
+
+    return handler
+
+
+def _changes(operation: Callable[[Engine, Asked], str], status: int = 200) -> Handler:
+    """A handler of an operation that changes a learner and says its name; it answers with how that one stands."""
+
+    async def handler(asked: Asked) -> Response:
+        name = await asked.write(lambda engine: operation(engine, asked))
+        return _json(await asked.read(lambda engine: reading.learner_status(engine, name)), status)
+
+    return handler
+
+
+def _case(engine: Engine, asked: Asked) -> Any:
     before = asked.number("before", MANY, least=1)
     limit = asked.number("limit", reading.MOST_TOLD, least=1, most=reading.MOST_TOLD)
-    return _json(
-        await asked.read(lambda engine: reading.case_of(engine, asked.learner, asked.case, before=before, limit=limit))
-    )
+    return reading.case_of(engine, asked.learner, asked.case, before=before, limit=limit)
 
 
-async def show_cases(asked: Asked) -> Response:
-    """The open cases and what is proposed in each, in the order in which they were begun."""
+def _cases(engine: Engine, asked: Asked) -> Any:
     after, limit = asked.number("after", 0), asked.number("limit", 100, least=1, most=_MOST_LISTED)
     search = asked.query.get("search", "")
-    cases = await asked.read(
-        lambda engine: reading.open_cases(engine, asked.learner, after=after, limit=limit, search=search)
-    )
-    return _json({"cases": cases})
+    return {"cases": reading.open_cases(engine, asked.learner, after=after, limit=limit, search=search)}
 
 
-async def show_history(asked: Asked) -> Response:
-    """How the learner did over time: the cases that reached the goal lately, and its alarms."""
-    return _json(await asked.read(lambda engine: reading.history(engine, asked.learner)))
+def _explained(engine: Engine, asked: Asked) -> Any:
+    return reading.explanation(engine, asked.learner, asked.case).as_json()
 
 
-async def explain(asked: Asked) -> Response:
-    """Why the learner proposes what it does: all actions of the state side by side."""
-    return _json(await asked.read(lambda engine: reading.explanation(engine, asked.learner, asked.case).as_json()))
+def _history(engine: Engine, asked: Asked) -> Any:
+    return reading.history(engine, asked.learner)
 
 
-async def policy_bounds(asked: Asked) -> Response:
-    """What a policy loses until the goal, at least and at most, with what is proven of it."""
-    body = asked.body
-    return _json(
-        await asked.read(
-            lambda engine: bounds_as_json(reading.policy_bounds(engine, asked.learner, body.context, body.policy))
-        )
-    )
+def _learner(engine: Engine, asked: Asked) -> Any:
+    return reading.learner_status(engine, asked.learner)
+
+
+def _digest(engine: Engine, asked: Asked) -> Any:
+    return engine.digest()
+
+
+def _bounds(engine: Engine, asked: Asked) -> Any:
+    return bounds_as_json(reading.policy_bounds(engine, asked.learner, asked.body.context, asked.body.policy))
+
+
+def _learners(engine: Engine, asked: Asked) -> Any:
+    names = [managed.name for managed in engine.machine.learners.values()]
+    return {"learners": [reading.learner_status(engine, name) for name in names]}
 
 
 def bounds_as_json(bounds: PolicyBounds) -> dict[str, Any]:
@@ -253,24 +276,6 @@ def bounds_as_json(bounds: PolicyBounds) -> dict[str, Any]:
     }
 
 
-async def show_learners(asked: Asked) -> Response:
-    """All learners."""
-    return _json(
-        {
-            "learners": await asked.read(
-                lambda engine: [
-                    reading.learner_status(engine, managed.name) for managed in engine.machine.learners.values()
-                ]
-            )
-        }
-    )
-
-
-async def show_learner(asked: Asked) -> Response:
-    """What a learner is and guarantees, how many steps it has seen, its alarms."""
-    return _json(await asked.read(lambda engine: reading.learner_status(engine, asked.learner)))
-
-
 async def create_learner(asked: Asked) -> Response:
     """A learner is put into the store, from the file that ``learner.save`` wrote."""
     name, follows = asked.query.get("name"), asked.query.get("follows")
@@ -279,35 +284,24 @@ async def create_learner(asked: Asked) -> Response:
     if asked.query.keys() - {"name", "follows"}:
         raise Refused(422, "invalid", "the query has another name than name and follows; leave it out")
     learner = learner_from(asked.body)
-
-    def operation(engine: Engine) -> dict[str, Any]:
-        engine.create(name, learner, follows=follows)
-        return reading.learner_status(engine, name)
-
-    return _json(await asked.write(operation), 201)
+    await asked.write(lambda engine: engine.create(name, learner, follows=follows))
+    return _json(await asked.read(lambda engine: reading.learner_status(engine, name)), 201)
 
 
-async def promote(asked: Asked) -> Response:
-    """A challenger takes the place of the learner that it follows."""
-    await asked.write(lambda engine: engine.promote(asked.learner))
-    return await show_learner(asked)
+def _promote(engine: Engine, asked: Asked) -> str:
+    engine.promote(asked.learner)
+    return asked.learner
 
 
-async def acknowledge(asked: Asked) -> Response:
-    """The alarms of a learner were seen; it goes on."""
-    await asked.write(lambda engine: engine.acknowledge(asked.learner))
-    return await show_learner(asked)
+def _acknowledge(engine: Engine, asked: Asked) -> str:
+    engine.acknowledge(asked.learner)
+    return asked.learner
 
 
-async def relearn(asked: Asked) -> Response:
-    """A challenger is put in that has forgotten what a monitored learner has noticed to have changed."""
-    new_name = asked.query.get("name", reading.relearned_name(asked.learner))
-
-    def operation(engine: Engine) -> dict[str, Any]:
-        reading.relearn(engine, asked.learner, new_name)
-        return reading.learner_status(engine, new_name)
-
-    return _json(await asked.write(operation), 201)
+def _relearn(engine: Engine, asked: Asked) -> str:
+    name = asked.query.get("name", reading.relearned_name(asked.learner))
+    reading.relearn(engine, asked.learner, name)
+    return name
 
 
 async def show_events(asked: Asked) -> Response:
@@ -315,11 +309,6 @@ async def show_events(asked: Asked) -> Response:
     after, limit = asked.number("after", 0), asked.number("limit", _MOST_LISTED, least=1, most=_MOST_LISTED)
     events = await asked.read(lambda engine: engine.events(after, limit))
     return Response(b"".join(encode(event_line(event)) + b"\n" for event in events), media_type="application/x-ndjson")
-
-
-async def digest(asked: Asked) -> Response:
-    """The last event, its chain, and a digest of the state."""
-    return _json(await asked.read(lambda engine: engine.digest()))
 
 
 async def snapshot(asked: Asked) -> Response:
@@ -388,28 +377,31 @@ ROUTES: tuple[Route, ...] = (
         errors=(404, 409, 422), repeats=True,
     ),
     Route(
-        "GET", _CASE, show_case, "cases:read", "a case and the end of its history", errors=(404, 422),
+        "GET", _CASE, _reads(_case), "cases:read", "a case and the end of its history", errors=(404, 422),
         query=(
             ("before", "events before this number only: that of the first one, if earlier is true", 1),
             ("limit", "the most events of it, 1,000 at most", 1),
         ),
     ),
     Route(
-        "GET", f"{_LEARNER}/cases", show_cases, "cases:read", "the open cases", errors=(404, 422),
+        "GET", f"{_LEARNER}/cases", _reads(_cases), "cases:read", "the open cases", errors=(404, 422),
         query=(_AFTER, _LIMIT, ("search", "those whose id has this text in it", None)),
     ),
-    Route("GET", f"{_CASE}/explanation", explain, "cases:read", "why this action is proposed", errors=(404, 409, 422)),
     Route(
-        "GET", f"{_LEARNER}/history", show_history, "cases:read", "how a learner did over time, case by case",
+        "GET", f"{_CASE}/explanation", _reads(_explained), "cases:read", "why this action is proposed",
+        errors=(404, 409, 422),
+    ),
+    Route(
+        "GET", f"{_LEARNER}/history", _reads(_history), "cases:read", "how a learner did over time, case by case",
         errors=(404,),
     ),
     Route(
-        "POST", f"{_LEARNER}/policy-bounds", policy_bounds, "cases:read", "what a policy loses at least and at most",
+        "POST", f"{_LEARNER}/policy-bounds", _reads(_bounds), "cases:read", "what a policy loses at least and at most",
         PolicyQuestion, errors=(404, 422),
     ),
-    Route("GET", "/v1/learners", show_learners, "cases:read", "all learners"),
+    Route("GET", "/v1/learners", _reads(_learners), "cases:read", "all learners"),
     Route(
-        "GET", _LEARNER, show_learner, "cases:read", "a learner: what it is, what it guarantees, its alarms",
+        "GET", _LEARNER, _reads(_learner), "cases:read", "a learner: what it is, what it guarantees, its alarms",
         errors=(404,),
     ),
     Route(
@@ -418,20 +410,24 @@ ROUTES: tuple[Route, ...] = (
         query=(("name", "of the learner", None), ("follows", "the learner that it follows as a challenger", None)),
     ),
     Route(
-        "POST", f"{_LEARNER}/promote", promote, "admin", "let a challenger take the place of the learner it follows",
+        "POST", f"{_LEARNER}/promote", _changes(_promote), "admin",
+        "let a challenger take the place of the learner it follows",
         errors=(404, 422),
     ),
     Route(
-        "POST", f"{_LEARNER}/relearn", relearn, "admin", "put in a challenger that has forgotten what has changed",
+        "POST", f"{_LEARNER}/relearn", _changes(_relearn, 201), "admin",
+        "put in a challenger that has forgotten what has changed",
         status=201, errors=(404, 422),
         query=(("name", "of the challenger; else that of the learner, -relearned", None),),
     ),
-    Route("POST", f"{_LEARNER}/acknowledge", acknowledge, "admin", "go on after an alarm", errors=(404, 422)),
+    Route(
+        "POST", f"{_LEARNER}/acknowledge", _changes(_acknowledge), "admin", "go on after an alarm", errors=(404, 422),
+    ),
     Route(
         "GET", "/v1/events", show_events, "events:read", "the log, one line for each event", errors=(422,),
         query=(_AFTER, _LIMIT),
     ),
-    Route("GET", "/v1/digest", digest, "admin", "the last event, its chain, and a digest of the state"),
+    Route("GET", "/v1/digest", _reads(_digest), "admin", "the last event, its chain, and a digest of the state"),
     Route("POST", "/v1/snapshots", snapshot, "admin", "take a snapshot", status=201),
     Route("GET", "/metrics", metrics, "metrics", "numbers for Prometheus"),
     Route("GET", "/", show_page, None, "a page for people: open cases, what is recommended, why"),

@@ -25,7 +25,7 @@ from goalbound.errors import (
 from goalbound.models.support_match import pairs_difference
 from goalbound.models.validation import check_bool, check_int, short_repr
 from goalbound.serve.store.bodies import abandon_body, actions_of, allowed_body, begin_body, checked_loss
-from goalbound.serve.store.events import Change, Event, Kind, Proposal, canonical, chained
+from goalbound.serve.store.events import Change, Event, Kind, Proposal, canonical, chain_of
 from goalbound.serve.store.files import Head
 from goalbound.serve.store.log import Log
 from goalbound.serve.store.machine import Case, Machine, Managed, case_not_found, finished
@@ -130,8 +130,8 @@ class Engine:
             kept.clear()
 
     def _record(self, change: Change, proposal: Proposal) -> Event:
-        event = Event(self.seq + 1, int(change.kind), *change[1:], *proposal, time.time_ns() // 1_000_000, b"")
-        event = event._replace(chain=chained(self.chain, event))
+        fields = (self.seq + 1, int(change.kind), *change[1:], *proposal, time.time_ns() // 1_000_000)
+        event = Event(*fields, chain_of(self.chain, fields))
         self.seq, self.chain = event.seq, event.chain
         self._pending.append(event)
         if event.step is not None:

@@ -110,7 +110,12 @@ def chained(previous: bytes, event: Event) -> bytes:
     >>> chained(FIRST_CHAIN, event) == chained(FIRST_CHAIN, event._replace(next_state=3))
     False
     """
-    return blake2b(previous + json.dumps(event[:-1]).encode(), digest_size=CHAIN_BYTES).digest()
+    return chain_of(previous, event[:-1])
+
+
+def chain_of(previous: bytes, fields: tuple[Any, ...]) -> bytes:
+    """The chain of an event with these fields, all but the chain itself."""
+    return blake2b(previous + json.dumps(fields).encode(), digest_size=CHAIN_BYTES).digest()
 
 
 def check_chain(previous: bytes, event: Event, *, follows: int) -> None:

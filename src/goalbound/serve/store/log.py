@@ -127,7 +127,8 @@ class Log(ABC):
 
     name: str
     _errors: type[Exception]
-    _connection: Any
+    _connection: Any = None
+    _failed = False  # nobody knows any more what was written
 
     @abstractmethod
     def _store_error(self, error: Any) -> StoreError | InputError:
@@ -152,7 +153,9 @@ class Log(ABC):
         try:
             yield
         except self._errors as error:
-            raise self._store_error(error) from error
+            known = self._store_error(error)
+            self._failed |= isinstance(known, StorageFailed)
+            raise known from error
         except (UnicodeDecodeError, OverflowError) as error:  # of what a damaged page says
             raise StoreDamaged(f"{self.name}: the database is damaged ({error}); restore a back-up") from error
 
@@ -362,7 +365,10 @@ class Log(ABC):
         return 0
 
     def close(self) -> None:
-        """Nothing is used any more."""
+        """Nothing is used any more; after a failure as :meth:`leave`."""
+        if self._failed:
+            self.leave()
+            return
         with self._as_store_errors():
             self._connection.close()
 
@@ -399,7 +405,7 @@ class SqliteLog(Log):
             with self._as_store_errors():
                 self._connect(synchronous)
         except BaseException:
-            self._release()
+            self.leave() if self._failed else self._release()
             raise
 
     def _prepare(self, folder: Path) -> None:

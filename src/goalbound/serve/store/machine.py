@@ -220,8 +220,11 @@ class Machine:
         if state != support.states:
             _check_allowed(support, state, allowed)
         step = Step(case.state, played, change.loss, state)
-        _check_leads(self.learners[case.decider], step)
-        case.episodes[case.decider].observe(step, overridden=change.taken is not None)
+        try:
+            case.episodes[case.decider].observe(step, overridden=change.taken is not None)
+        except InputError:  # nothing has changed
+            _check_leads(self.learners[case.decider], step)
+            raise
         with _poisons():
             for number in list(case.episodes)[1:]:
                 try:

@@ -183,8 +183,7 @@ class Store:
         return count
 
     def back_up(self, target: str | PathLike[str]) -> None:
-        """Write a copy of the store, as of now, to a new folder, durably, while others write to it; see
-        :func:`back_up`."""
+        """Write a copy of the store in a folder, as of now, to a new folder, durably, while others write to it."""
         if self._closed:
             raise StoreClosed("the store is closed; open it again, or copy its folder")
         back_up(self.place, target)

@@ -25,17 +25,26 @@ class Job:
 
     Args:
         operations: what is to be done.
-        deliver: is called by the writer when they are done.
+        deliver: is called by the writer with all jobs of the same function that are done.
         writes: whether they write.
+        tag: of whoever asks.
     """
 
-    __slots__ = ("deliver", "operations", "results", "writes")
+    __slots__ = ("deliver", "operations", "results", "tag", "writes")
 
-    def __init__(self, operations: Sequence[Operation], deliver: Callable[[Job], None], *, writes: bool = True) -> None:
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        deliver: Callable[[list[Job]], None],
+        *,
+        writes: bool = True,
+        tag: Any = None,
+    ) -> None:
         self.operations = operations
         self.writes = writes
         self.results: list[Any] = []
         self.deliver = deliver
+        self.tag = tag
 
 
 @dataclass
@@ -157,7 +166,7 @@ class Writer:
                 job = self._queue.get()
                 if job is not None:
                     job.results = [self.failure] * len(job.operations)
-                    _deliver(job)
+                    _deliver([job])
             if self.on_failure is not None:
                 self.on_failure(self.failure)
 
@@ -209,8 +218,7 @@ class Writer:
                 job.results += [failure] * (len(job.operations) - len(job.results))
             raise
         finally:
-            for job in batch:
-                _deliver(job)
+            _deliver(batch)
 
     def _withdraw(self, error: BaseException) -> None:
         """What was not committed has not happened: whoever was told of it, or refused because of it, is told so.
@@ -283,9 +291,14 @@ class Writer:
         counts.snapshot_seconds = counts.last_snapshot - begun
 
 
-def _deliver(job: Job) -> None:
-    with suppress(Exception):  # whoever asked is gone; what was done is done
-        job.deliver(job)
+def _deliver(batch: list[Job]) -> None:
+    """Whoever waits for these jobs is told, once for all that have the same function for it."""
+    told: dict[Any, list[Job]] = {}
+    for job in batch:
+        told.setdefault(job.deliver, []).append(job)
+    for deliver, jobs in told.items():
+        with suppress(Exception):  # whoever asked is gone; what was done is done
+            deliver(jobs)
 
 
 def _closed() -> StoreClosed:

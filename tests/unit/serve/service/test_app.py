@@ -410,3 +410,37 @@ def test_a_store_that_its_own_files_have_stopped_answers_503_and_says_not_where_
     assert answer.headers["retry-after"] == "1"
     assert "ann@db" not in answer.text
     store.close()
+
+
+def test_no_error_gives_advice_for_python(tmp_path):
+    """Whoever asks may use curl."""
+    wrong = [
+        (CASES, {"context": [1, 0], "state": "nowhere"}),
+        (CASES, {"context": [1], "state": 0}),
+        (CASES, {"context": [1, 0], "state": "goal"}),
+        (CASES, {"context": [1, 0], "state": 0, "allowed": []}),
+        (f"{CASES}/a/steps", {"step": 1, "loss": 61, "next_state": "down"}),
+        (f"{CASES}/a/steps", {"step": 1, "loss": 1, "next_state": "down", "action": "fly"}),
+        (f"{CASES}/a/proposal", {"allowed": [7]}),
+        ("/v1/learners/incidents/policy-bounds", {"context": [1, 0]}),
+        ("/v1/learners/incidents/promote", None),
+        ("/v1/learners/incidents/acknowledge", None),
+        ("/v1/learners/incidents/relearn", None),
+        ("/v1/learners?name=x", None),
+    ]
+
+    async def ask(client):
+        await client.post(CASES, json=BEGIN)
+        headers = {"content-type": "application/octet-stream"}
+        return [
+            await client.post(path, json=body) if body else await client.post(path, content=b"x", headers=headers)
+            for path, body in wrong
+        ]
+
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", in_units(greedy(), LossScale("min", cap=60)))
+        answers = asked(store, ask)
+    for answer in answers:
+        assert answer.status_code == 422
+        detail = answer.json()["detail"]
+        assert not re.search(r"\w\(\w*\)|\w=\"|\blearner\.\w|\bstore\.\w", detail), detail

@@ -75,6 +75,24 @@ def test_after_a_failure_the_connection_is_not_closed_and_the_folder_is_free(tmp
     again.close()
 
 
+def test_after_an_error_of_the_disk_closing_closes_nothing(tmp_path, monkeypatch):
+    """It would checkpoint what may not be on the disk."""
+    log = SqliteLog(tmp_path / "store", create=True)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+
+    def fails(statement, rows):
+        raise error
+
+    monkeypatch.setattr(log, "_run_many", fails)
+    with pytest.raises(StorageFailed):
+        log.append(some_events(1))
+    connection = log._connection
+    log.close()
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+    SqliteLog(tmp_path / "store").close()
+
+
 def test_a_back_up_is_a_copy(log, tmp_path):
     log.append(some_events(5))
     (tmp_path / "copy").mkdir()
