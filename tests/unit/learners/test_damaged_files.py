@@ -124,7 +124,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (in_header(16, "version"), "version 16; .* goalbound 1.x"),
     (in_header(99, "version"), "version 99"),
     (in_header({"bit_generator": "PCG64"}, "stream"), "draws nothing"),
-    (settings(exploration={"name": "greedy"}), "the exploration is"),
+    (settings(exploration={"name": "greedy"}), "the exploration"),
     (settings(replan_factor=0.5), "replan_factor 0.5"),
     (in_header(None, "acts"), "acts is None"),
     (in_header(-1, "acts"), "acts is -1"),
@@ -158,7 +158,7 @@ DAMAGES: list[tuple[Damage, str]] = [
     (settings(widths={"name": "paper", "joint": True}), "it needs .*'scale'"),
     (settings(widths=WIDTHS | {"scale": -1.0}), r"the scale of the widths is -1\.0"),
     (settings(widths=WIDTHS | {"joint": 1}), "of a wrong type"),
-    (settings(widths=WIDTHS | {"intervals": {"goal": True}}), "the intervals of the widths are"),
+    (settings(widths=WIDTHS | {"intervals": {"goal": True}}), "the pieces of the widths"),
     (settings(check_linearity=1), "check_linearity is 1, of a wrong type"),
     (settings(context_size=3), r"gram is missing or not of shape \(6, 3, 3\)"),
     (settings(context_size=10**9), "gram is missing or not of shape"),  # and no memory is asked for
