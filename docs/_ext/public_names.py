@@ -47,7 +47,6 @@ PAGES: tuple[Page, ...] = (
         {
             "goalbound.confidence": None,
             "goalbound.confidence.widths": ("Radii",),
-            "goalbound.confidence.protocol": ("ConfidenceModel", "SetSlots", "Run", "Counted"),
         },
     ),
     Page(
@@ -61,17 +60,11 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.border": ("Border", "InnerBorder"),
             "goalbound.learners.episode": None,
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
-            "goalbound.learners.explore.protocol": ("ExplorationRule", "ExploreSlots"),
-            "goalbound.learners.explore.optimistic": ("Optimistic",),
-            "goalbound.learners.explore.greedy": ("Greedy",),
-            "goalbound.learners.explore.epsilon": ("Epsilon",),
-            "goalbound.learners.explore.local": ("Local",),
-            "goalbound.learners.explore.posterior": ("Posterior",),
-            "goalbound.learners.explore.kwik": ("Kwik", "kwik_threshold"),
+            "goalbound.learners.explore": None,
             "goalbound.learners.prior": None,
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
-            "goalbound.learners.alarm": ("ModelViolation",),
+            "goalbound.learners.answers": ("ModelViolation",),
             "goalbound.learners.card": ("LearnerCard",),
             "goalbound.learners.reference": ("Clairvoyant", "FixedPolicy", "RandomWalk"),
             "goalbound.baselines": None,
@@ -90,6 +83,7 @@ PAGES: tuple[Page, ...] = (
         },
     ),
     Page("problems", {"goalbound.problems": None}),
+    Page("kernels", {"goalbound.jit.compile": ("Kernel", "Slot", "lean"), "goalbound.jit.struct": ("Struct",)}),
     Page(
         "simulation",
         {

@@ -28,15 +28,12 @@ from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
-from goalbound.learners.anew import made_anew
 from goalbound.learners.base import LearnerBase
-from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card
-from goalbound.learners.caveats import united_caveats
+from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card, united_caveats
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.layers import unwrap
-from goalbound.learners.step_log import single_step
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.layers import made_anew, unwrap
+from goalbound.learners.steps import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
 from goalbound.models.files.ranges import around as near

@@ -84,10 +84,11 @@ class _ByRunbook(Around):
         """
         inner, others = self._of_inner("extended"), {}
         if runbook is None:  # the same actions in the states that there were before
+            larger = inner(support)
             places = match_support(support, self.support, name="the learner")
             pairs = places.pairs[policy_pairs(self.support, self.runbook)]
             own = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
-            return self._going_on(inner(support), runbook=own)
+            return self._going_on(larger, runbook=own)
         if hasattr(self.inner, "runbook"):
             others["runbook"] = runbook
         return self._going_on(inner(support, **others), runbook=runbook)

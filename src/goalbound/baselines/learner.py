@@ -88,7 +88,7 @@ class TabularLearner(LearnerBase):
             method, chosen.delta, loss_floor, chosen.added_loss, chosen.tolerance, known is not None
         )
         self.known_losses = None if known is None else checked_losses(known, support, loss_floor)
-        self._init_base(support, settings, rng, counted_early=False)
+        self._init_base(support, settings, rng)
         self._constants = settings.constants(support, self.known_losses)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._state = new_learner_state(self._constants, ceiling=ceiling)
@@ -190,7 +190,6 @@ class TabularLearner(LearnerBase):
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         algorithm.observe.python(self._constants, self._state, episode._arrays, pair, place, loss)
-        self._pending.remove(episode)
 
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         arrived = self.support.next_state[place] == self.support.states

@@ -495,7 +495,11 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--loss-floor", type=float, metavar="X",
                          help="the least mean loss of a step that you are sure of, in the unit; above 0")  # fmt: skip
     command.add_argument("--errors", choices=("raise", "skip"), help="what wrong rows are (default: raise)")
-    command.add_argument("--learner", metavar="NAME", help='a name from "goalbound learners" (default: lr-cssp, sharp)')
+    command.add_argument(
+        "--learner",
+        metavar="NAME",
+        help='a name from "goalbound learners" (default: lr-cssp, fast widths)',
+    )
     command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                          help="settings of the learner")  # fmt: skip
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of learners that draw (default: 0)")

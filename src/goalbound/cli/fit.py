@@ -186,6 +186,7 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
 
 
 def _made(log: Log, options: FitOptions, seed: int) -> Any:
+    from goalbound.confidence.widths import FASTEST_RULE
     from goalbound.experiments.plugins import NO_PLUGINS
     from goalbound.experiments.registry import LEARNERS, Component, instantiate
     from goalbound.experiments.registry.warm_start import ANY_LOG
@@ -196,7 +197,7 @@ def _made(log: Log, options: FitOptions, seed: int) -> Any:
     entry = LEARNERS.entry(name, "learner")
     known: dict[str, Any] = {"loss_floor": _loss_floor(options), "loss_bound": "doubling"}
     if name == DEFAULT_LEARNER:
-        known["widths"] = "sharp"
+        known["widths"] = FASTEST_RULE
     defaults = {key: value for key, value in known.items() if key in entry.settings}
     settings = entry.checked_settings({**defaults, **options.settings}, "learner")
     for key, value in settings.items():

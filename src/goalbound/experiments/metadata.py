@@ -84,7 +84,7 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     if not found.is_optimistic:
         return settings | {"exploration": exploration.pop("name"), **exploration}
     return {
-        **settings, "widths": widths["name"], "scale": widths["scale"],
+        **settings, "widths": widths["name"], "scale": widths.get("scale", 1.0),
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
     }  # fmt: skip
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from math import isfinite
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,18 +128,17 @@ class Explanation(Amounts):
             [("* " if place == self.chosen else "  ") + one_line(one.action), *self._cells(one)]
             for place, one in enumerate(self.actions)
         ]
-        return "\n".join(
-            [
-                f"In {one_line(self.state)}: {one_line(self.reason)}", table(self._head, rows, "lrrrrrl"),
-                *map(one_line, self.notes), self.guarantee,
-            ]
-        )  # fmt: skip
+        title = f"In {one_line(self.state)}: {one_line(self.reason)}"
+        return "\n".join([title, table(self._head, rows, "lrrrrrl"), *map(one_line, self.notes), self.guarantee])
 
     def _cells(self, one: ActionExplanation) -> list[str]:
         low, high = ("", "") if one.value_interval is None else (f"{end:.4g}" for end in one.value_interval)
         ball = "" if one.radius is None else f" (within {one.radius:.2g})"
         known = {None: "", True: ", known", False: ""}[one.known]
-        led = ", ".join(one_line(following.state) + " " + _probability(following) for following in one.next_states)
+        led = ", ".join(
+            one_line(following.state) + " " + _spread(following.probability, following.interval, digits=2)
+            for following in one.next_states
+        )
         return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
 
     def _repr_html_(self) -> str:
@@ -153,61 +153,41 @@ class Explanation(Amounts):
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per action: its name, whether it is the chosen one, loss and value with the ends of their intervals
         (missing without confidence sets), visits, known. A data frame of pandas, or a table of Arrow."""
-        none = (None, None)
-        return data_frame(
-            {
-                "action": [one.action for one in self.actions],
-                "chosen": [place == self.chosen for place in range(len(self.actions))],
-                "loss": [one.loss for one in self.actions],
-                "loss_low": [(one.loss_interval or none)[0] for one in self.actions],
-                "loss_high": [(one.loss_interval or none)[1] for one in self.actions],
-                "value": [one.value for one in self.actions],
-                "value_low": [(one.value_interval or none)[0] for one in self.actions],
-                "value_high": [(one.value_interval or none)[1] for one in self.actions],
-                "visits": [one.visits for one in self.actions],
-                "known": [one.known for one in self.actions],
-            },
-            arrow=arrow,
-        )
+        columns: dict[str, Any] = {
+            "action": [one.action for one in self.actions],
+            "chosen": [place == self.chosen for place in range(len(self.actions))],
+        }
+        for name in ("loss", "value"):
+            ends = [getattr(one, f"{name}_interval") or (None, None) for one in self.actions]
+            columns[name] = [getattr(one, name) for one in self.actions]
+            columns[f"{name}_low"] = [low for low, _ in ends]
+            columns[f"{name}_high"] = [high for _, high in ends]
+        columns["visits"] = [one.visits for one in self.actions]
+        columns["known"] = [one.known for one in self.actions]
+        return data_frame(columns, arrow=arrow)
 
     def plot(self, axes: Any = None) -> Any:
         """Each action's loss until the goal: the estimate as a point, and what is plausible as an interval; the chosen
         one is marked. The Matplotlib axes."""
         intervals = [one.value_interval or (np.nan, np.nan) for one in self.actions]
-        names = [f"{one.action} (chosen)" if place == self.chosen else one.action
-                 for place, one in enumerate(self.actions)]  # fmt: skip
+        names = [one.action for one in self.actions]
+        names[self.chosen] += " (chosen)"
         values = np.array([one.value for one in self.actions])
         rows = Rows(
-            names, [low for low, _ in intervals], [high for _, high in intervals],
-            np.where(np.isfinite(values), values, np.nan), [pluralize(one.visits, "visit") for one in self.actions],
-        )  # fmt: skip
+            names,
+            [low for low, _ in intervals],
+            [high for _, high in intervals],
+            np.where(np.isfinite(values), values, np.nan),
+            [pluralize(one.visits, "visit") for one in self.actions],
+        )
         label = self._with_unit(f"loss until the goal from {self.state}")
         line = "" if all(one.value_interval is None for one in self.actions) else "; line: plausible"
         return draw_rows(rows, label=f"{label}; point: estimate{line}", axes=axes)
 
     def as_json(self) -> dict[str, Any]:
         """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""
-        return {
-            "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
-            "reason": self.reason, "guarantee": self.guarantee, "notes": list(self.notes),
-            "unit": self.unit,
-            "actions": [
-                {
-                    "action": one.action, "number": one.number, "loss": one.loss,
-                    "loss_interval": _json_interval(one.loss_interval), "radius": one.radius,
-                    "next_states": [
-                        {
-                            "state": following.state, "probability": following.probability,
-                            "interval": _json_interval(following.interval),
-                        }
-                        for following in one.next_states
-                    ],
-                    "value": _json_number(one.value), "value_interval": _json_interval(one.value_interval),
-                    "visits": one.visits, "known": one.known, "pull": one.pull,
-                }
-                for one in self.actions
-            ],
-        }  # fmt: skip
+        plain: dict[str, Any] = _plain(self)
+        return plain | {"chosen": self.actions[self.chosen].action, "unit": self.unit}
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,27 +229,22 @@ def ridge_pull(inverse_gram: Floats, context: Floats, regularization: float) -> 
 
 def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
     """The explanation of what the plan plays in a state."""
-    support = evidence.model.support
-    low = high = None
-    if evidence.sets is not None and evidence.bounds is not None:
-        low, high = pair_bounds(normalised(evidence.sets), evidence.bounds.lower, evidence.bounds.upper)
+    support, bounds = evidence.model.support, evidence.bounds
     pairs = range(int(support.pair_start[state]), int(support.pair_start[state + 1]))
-    actions = tuple(
-        _explained(evidence, pair, None if low is None or high is None else (float(low[pair]), float(high[pair])))
-        for pair in pairs
-    )
+    intervals: list[Interval | None] = [None] * len(pairs)
+    if evidence.sets is not None and bounds is not None:
+        low, high = pair_bounds(normalised(evidence.sets), bounds.lower, bounds.upper)
+        intervals = [(float(low[pair]), float(high[pair])) for pair in pairs]
+    actions = tuple(_explained(evidence, pair, ends) for pair, ends in zip(pairs, intervals, strict=True))
     chosen = next(place for place, one in enumerate(actions) if one.number == evidence.policy[state])
-    if evidence.bounds is None:
-        guarantee = "This learner has no confidence sets, so there are no bounds."
-    else:
-        guarantee = evidence.bounds.guarantee
+    no_bounds = "This learner has no confidence sets, so there are no bounds."
     return Explanation(
         support.state_label(state),
         tuple(context.tolist()),
         actions,
         chosen,
         _reason(actions, chosen) + _ignorance(actions, chosen),
-        guarantee,
+        no_bounds if bounds is None else bounds.guarantee,
         notes=_notes(actions),
     )
 
@@ -355,18 +330,15 @@ def _ignorance(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
     return ""
 
 
-def _probability(following: NextState) -> str:
-    return _spread(following.probability, following.interval, digits=2)
-
-
 def _spread(number: float, interval: Interval | None, digits: int = 3) -> str:
     ends = "" if interval is None else f" [{interval[0]:.{digits}g}, {interval[1]:.{digits}g}]"
     return f"{number:.{digits}g}{ends}"
 
 
-def _json_number(number: float) -> float | str:
-    return float(number) if np.isfinite(number) else "infinite"
-
-
-def _json_interval(interval: Interval | None) -> list[float | str] | None:
-    return None if interval is None else [_json_number(end) for end in interval]
+def _plain(value: Any) -> Any:
+    """As JSON can say it; units are left out."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.name != "loss_scale"}
+    return "infinite" if isinstance(value, float) and not isfinite(value) else value

@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Step, Support
-from goalbound.confidence.likelihood.state import (
-    LikelihoodState,
-    begin_pair,
-    new_likelihood_state,
-    part_in_use,
-    row_of,
-)
-from goalbound.confidence.sharp_kernels import SharpState
+from goalbound.confidence.likelihood import new_likelihood_state, part_in_use
+from goalbound.confidence.likelihood.sets import LikelihoodState, begin_pair, row_of
+from goalbound.confidence.sharp import SharpState
 from tests.support.kernel_forms import COMPILED, PYTHON, kernels
 
 NO_VARIANCES = SharpState(np.zeros((0, 1)), np.zeros(0))
@@ -33,7 +28,7 @@ def test_pairs_numbers_and_rows_are_numbered_in_the_order_in_which_they_come() -
     assert (shown.estimate == 0.5).all()
     assert (shown.high == 1.0).all()
     assert shown.estimate.shape == (7, 2)
-    assert [row_of.python(state, state.hit_rows[5], cell) for cell in (3, 1, 3)] == [1, 2, 1]
+    assert [row_of.python(state, state.outcome_rows[5, 0], cell) for cell in (3, 1, 3)] == [1, 2, 1]
     assert row_of.python(state, state.cell_rows[1], 0) == 3
     assert part_in_use(state).rows.shape == (4, 3)
     assert not state.rows.any()
@@ -51,7 +46,7 @@ def test_the_same_room_is_taken_as_python_and_compiled() -> None:
             learner.learn_log(log)
             found.append(part_in_use(learner._state.sets))
     python, compiled = found
-    for name in ("place", "first", "cell_rows", "hit_rows", "miss_rows", "rows", "low", "high", "estimate", "log_loss"):
+    for name in ("place", "first", "cell_rows", "outcome_rows", "rows", "low", "high", "estimate", "log_loss"):
         np.testing.assert_array_equal(getattr(python, name), getattr(compiled, name), err_msg=name)
     assert python.used["pairs"] == support.pairs
 
@@ -66,7 +61,7 @@ def test_pairs_that_were_never_played_take_no_memory() -> None:
         begin_pair.python(state, pair, 5)
         row_of.python(state, state.cell_rows[state.place[pair] - 1], pair % 10)
         for number in range(state.first[pair], state.first[pair] + 6):
-            row_of.python(state, state.miss_rows[number], pair % 10)
+            row_of.python(state, state.outcome_rows[number, 1], pair % 10)
     assert state.rows.nbytes > 300e6
     assert _resident_megabytes() - before < 20.0  # five arrays [N] of 8 bytes: 1.2 MB; the rest in 4 KiB pages
 

@@ -15,7 +15,7 @@ from goalbound.confidence import paper, sharp
 from goalbound.confidence.linearity import Untested
 from goalbound.errors import InputError, NotLinearWarning, WrongPriorWarning
 from goalbound.learners import program
-from goalbound.learners.alarm import Cause, ModelViolation
+from goalbound.learners.answers import Cause, ModelViolation
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Step
 from goalbound.problems import dense_random, treatment_curve

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from goalbound.confidence.radii import ball_radii, ridge_radius, visits_log
+from goalbound.confidence.balls import ball_radii, ridge_radius, visits_log
 
 
 @pytest.mark.parametrize("visits", [0, 1, 1000])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -18,8 +20,8 @@ def test_what_is_known_or_certain_or_follows_has_no_set() -> None:
     learner = LRCSSP(support, 2, loss_floor=0.1, widths=widths.likelihood(), prior=known)
     tracked = learner._constants.sets.tracked
 
-    assert tracked[:4].tolist() == [False, True, True, True]  # losses
-    assert tracked[4:].tolist() == [True, False, False, True, True, True, False, False, False]
+    # The loss of a pair, then its next states, of 2, 1, 3 and 3.
+    assert tracked.tolist() == [False, True, False, True, False, True, True, True, True, True, False, False, False]
     share = 0.45 * 0.98 * 0.1
     assert learner._constants.sets.loss_log == pytest.approx(np.log(3 / share))
     assert learner._constants.sets.row_log == pytest.approx(np.log(4 / share))
@@ -65,5 +67,7 @@ def test_a_large_problem_has_a_coarser_lattice(monkeypatch: pytest.MonkeyPatch) 
     assert (
         len(LRCSSP(support, 3, loss_floor=0.1, widths=widths.likelihood())._constants.sets.vertices.vertices) == 28
     )  # 180 // 6 allow 30
-    monkeypatch.setattr("goalbound.confidence.likelihood.room.MOST_BOUNDS", 6 * (support.pairs + support.triples))
+    monkeypatch.setattr(
+        import_module("goalbound.confidence.likelihood"), "MOST_BOUNDS", 6 * (support.pairs + support.triples)
+    )
     assert len(LRCSSP(support, 3, loss_floor=0.1, widths=widths.likelihood())._constants.sets.vertices.vertices) == 6

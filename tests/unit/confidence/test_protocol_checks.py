@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.confidence import Widths, checks, likelihood, paper, sharp
+from goalbound.confidence import Widths, likelihood, paper, sharp
+from goalbound.confidence.linearity import check_watch
+from goalbound.confidence.regression import ridge_of
 from goalbound.errors import FileFormatError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
@@ -34,7 +36,7 @@ def check(learner: Any) -> None:
     """What a file of a learner is asked for, by its room and of its observer."""
     learner._assembly.room.check(learner)
     if learner._assembly.tests_linearity:
-        checks.check_linearity(learner._state.watch, learner.support)
+        check_watch(learner._state.watch, learner.support)
 
 
 @pytest.mark.parametrize("widths", [None, paper(), sharp(), likelihood()], ids=str)
@@ -63,12 +65,12 @@ def spoil(value: float, *path: str) -> Callable[[Any], None]:
         (paper(), spoil(-1.0, "sets", "loss_radius"), r"state\.sets\.loss_radius"),
         (paper(), spoil(np.nan, "sets", "next_radius"), r"state\.sets\.next_radius"),
         (paper(), spoil(-1e-9, "sets", "known_width"), r"state\.sets\.known_width"),
-        (sharp(), spoil(1e3, "sets", "variance"), "bounds of variances"),
-        (sharp(), spoil(-1.0, "sets", "variance_log_det"), "variance_log_det"),
+        (sharp(), spoil(1e3, "sets", "sharp", "variance"), "variance of state"),
+        (sharp(), spoil(-1.0, "sets", "sharp", "variance_log_det"), "variance_log_det"),
         (sharp(), spoil(-1, "watch", "steps"), "linearity steps"),
         (sharp(), spoil(1e3, "watch", "losses"), "linearity losses"),
         (sharp(), spoil(-1e3, "watch", "rows"), "linearity rows"),
-        (likelihood(), spoil(1e3, "sets", "sharp", "variance"), "bounds of variances"),
+        (likelihood(), spoil(1e3, "sets", "sharp", "variance"), "variance of state"),
         (likelihood(), spoil(10**6, "sets", "visits"), "likelihood visits"),
         (likelihood(), spoil(10**6, "sets", "bounded"), "likelihood bounded"),
         (likelihood(), spoil(1.5, "sets", "high"), "likelihood high"),
@@ -99,5 +101,6 @@ def test_two_pairs_cannot_have_the_same_room() -> None:
 
 def test_the_ridge_of_a_pair_that_was_guessed_has_the_strength_of_the_guess() -> None:
     guess = PriorKnowledge.around(PROBLEM, strength=3.0)
-    assert checks.ridges(GreedyRidge(PROBLEM.support, 2, loss_floor=0.1, prior=guess)).tolist() == [4.0] * 6
-    assert checks.ridges(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)).tolist() == [1.0] * 2
+    guessed = GreedyRidge(PROBLEM.support, 2, loss_floor=0.1, prior=guess)
+    assert ridge_of(guessed._constants).tolist() == [4.0] * 6
+    assert ridge_of(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)._constants).tolist() == [1.0] * 2

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.confidence import active_set as kernels
-from goalbound.confidence.active_set import ProjectionWorkspace, new_projection_workspace
+from goalbound.confidence import projection as kernels
+from goalbound.confidence.projection import ProjectionWorkspace, new_projection_workspace
 from tests.support.estimates import any_rows, drawn_rows
 from tests.support.strategies import examples
 

@@ -20,8 +20,7 @@ from goalbound import (
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import ArgumentError
-from goalbound.learners.anew import made_anew
-from goalbound.learners.layers import unwrap
+from goalbound.learners.layers import made_anew, unwrap
 from goalbound.logs import LogColumns, read_log
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 from tests.support.units import in_units

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Step, widths
-from goalbound.confidence.likelihood.forecasts import (
+from goalbound.confidence.likelihood.sets import (
     FITTED,
     FORECASTERS,
     LEAST_FORECAST,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.confidence.likelihood.lattice import locate, nearest_vertex, new_lattice, new_located
+from goalbound.confidence.likelihood.bounds import locate, nearest_vertex, new_lattice, new_located
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=7).filter(lambda w: sum(w) > 1e-3), st.integers(1, 60))

@@ -7,10 +7,10 @@ import pytest
 
 from goalbound import widths
 from goalbound.confidence import Widths
-from goalbound.confidence.sharp_kernels import TRUNCATION_LOG, VARIANCE_RIDGE
+from goalbound.confidence.sharp import TRUNCATION_LOG, VARIANCE_RIDGE
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.transfer_kernels import log_det_bound
+from goalbound.learners.transfer import log_det_bound
 from goalbound.models import Support
 from tests.support.behaviour import at_random, log_of
 from tests.support.driving import small_problem, written
@@ -40,10 +40,10 @@ def test_compiled_and_as_python_it_gives_the_same_bits(rule: Widths) -> None:
 def test_levels_are_those_of_the_traces() -> None:
     """L = d / 2 log(1 + trace / (rho d)) + what the cut costs + log(16 M / delta), and a little for rounding."""
     learner = learned(widths.paper()).with_settings(widths=widths.sharp(), delta=0.2)
-    traces = learner._state.sets.variance[:, [0, 2]].sum(axis=1)  # of lower triangles [m00, m10, m11]
+    traces = learner._state.sets.sharp.variance[:, [0, 2]].sum(axis=1)  # of lower triangles [m00, m10, m11]
     triples = PROBLEM.support.triples
     levels = np.log1p(traces / (2 * VARIANCE_RIDGE)) + 2 * TRUNCATION_LOG + np.log(16 * triples / 0.2)
-    np.testing.assert_allclose(learner._state.sets.variance_log_det, levels, atol=2e-6)
+    np.testing.assert_allclose(learner._state.sets.sharp.variance_log_det, levels, atol=2e-6)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
