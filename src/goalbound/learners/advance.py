@@ -9,7 +9,7 @@ import numpy as np
 
 from goalbound.learners import loop as kernels
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.explore.protocol import follow_plan, select
 from goalbound.learners.learner import RidgeLearner
 
 IMPOSSIBLE, ENDED = -1, -1
@@ -34,7 +34,7 @@ class Advance:
         self._next_start, self._next_state = support.next_start, support.next_state
         self._actions = support.pair_action
         self._failed = np.asarray(learner._state.totals)["failed_projections"]
-        self._follows_plans = type(learner.settings.exploration).select is ExplorationRule.select
+        self._follows_plans = learner._program[select] is follow_plan
         self._program: Callable[..., Any] | None = None
         self._places: dict[tuple[int, int], int] = {}
         self._declared = learner.prior is not None

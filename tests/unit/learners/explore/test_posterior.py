@@ -167,7 +167,7 @@ def test_draws_by_the_variance_are_those_of_an_outcome_with_the_estimated_mean(
 def test_a_drawn_row_that_cannot_reach_the_goal_sums_to_one() -> None:
     case = arguments(Posterior(spread=0.5))
     case.episode.explore.noise[3:5] = [1.0, -0.5]
-    sample_row.python(case.constants, case.learner, case.episode, 1, 0.4)
+    sample_row.filled({deviation: plain_deviation}).python(case.constants, case.learner, case.episode, 1, 0.4)
     # 0.5 + 0.2 and 0.5 - 0.1 exceed 1 by 0.1
     assert case.row(1) == pytest.approx({0: 0.65, 1: 0.35}, rel=1e-15)
     assert case.episode.sets.mass[1] == NO_GOAL
