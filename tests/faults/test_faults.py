@@ -66,7 +66,7 @@ def test_a_step_that_was_told_and_is_not_in_the_log_is_found(tmp_path):
 
 
 def test_a_store_that_does_other_things_than_the_model_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(Engine, "commit", Engine._forget_pending)  # nothing is written
+    monkeypatch.setattr(Engine, "commit", Engine._forget_uncommitted)  # nothing is written
     assert not states.states(tmp_path, examples=40, steps=20).held
 
 

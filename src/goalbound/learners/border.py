@@ -32,6 +32,8 @@ class Border:
     clipped: int = 0
     """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _loss_scale: LossScale | None = None
+    _converts = False
+    """Whether there is a unit."""
 
     @property
     def loss_scale(self) -> LossScale | None:
@@ -55,6 +57,7 @@ class Border:
         if scale is not None:
             check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
         self._loss_scale = scale
+        self._converts = scale is not None
 
     @property
     def unit(self) -> str | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from goalbound.frames import data_frame
 from goalbound.models import SSP, BallSet, IntervalSet
-from goalbound.models.amounts import Amounts, each, interval, nearest
+from goalbound.models.amounts import Amounts, HasUnit, each, interval, nearest
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning import PolicyBounds
 from goalbound.planning.policy_bounds import normalised
@@ -340,5 +340,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.name != "loss_scale"}
+        names = [field.name for field in fields(value) if field.name not in HasUnit.__dataclass_fields__]
+        return {name: _plain(getattr(value, name)) for name in names}
     return "infinite" if isinstance(value, float) and not isfinite(value) else value

@@ -80,7 +80,7 @@ class Engine:
     def __init__(self, log: Log, *, most_cases: int, head: Head | None = None) -> None:
         self.log, self.head = log, head
         self.most_cases = most_cases
-        self._pending: list[Event] = []
+        self._uncommitted: list[Event] = []
         self._by_step: dict[tuple[int | None, int | None], Event] = {}
         self._begun: dict[tuple[int, str], int] = {}  # the numbers of new cases
         self.rebuilt = 0
@@ -99,7 +99,7 @@ class Engine:
 
     def rebuild(self) -> None:
         """Forget what was not committed, and what it did to the learners."""
-        self._forget_pending()
+        self._forget_uncommitted()
         self.rebuilt += 1
         self._take_over(restore(self.log))
         if self.on_rebuilt is not None:
@@ -110,30 +110,30 @@ class Engine:
     @property
     def uncommitted(self) -> int:
         """How many events wait for :meth:`commit`."""
-        return len(self._pending)
+        return len(self._uncommitted)
 
     def commit(self) -> None:
         """Write what has happened, durably. Without space nothing of it has happened."""
-        if self._pending:
+        if self._uncommitted:
             try:
                 begun = [(number, learner, id) for (learner, id), number in self._begun.items()]
-                self.log.append(self._pending, cases=begun)
+                self.log.append(self._uncommitted, cases=begun)
             except StorageFull:
                 self.rebuild()
                 raise
-            self._forget_pending()
+            self._forget_uncommitted()
         if self.on_committed is not None:
             self.on_committed()
 
-    def _forget_pending(self) -> None:
-        for kept in (self._pending, self._by_step, self._begun):
+    def _forget_uncommitted(self) -> None:
+        for kept in (self._uncommitted, self._by_step, self._begun):
             kept.clear()
 
     def _record(self, change: Change, proposal: Proposal) -> Event:
         fields = (self.seq + 1, int(change.kind), *change[1:], *proposal, time.time_ns() // 1_000_000)
         event = Event(*fields, chain_of(self.chain, fields))
         self.seq, self.chain = event.seq, event.chain
-        self._pending.append(event)
+        self._uncommitted.append(event)
         if event.step is not None:
             self._by_step[event.case, event.step] = event
         self.machine.note(event.learner, event.case, event.seq, event.time)
@@ -316,7 +316,7 @@ class Engine:
         """The last so many events of a case, or of those before event ``before``, in order; also those that wait for
         :meth:`commit`."""
         until = self.seq if before is None else before - 1
-        waiting = [event for event in self._pending if event.case == case and event.seq <= until]
+        waiting = [event for event in self._uncommitted if event.case == case and event.seq <= until]
         return (self.log.events_of(case, until=until, limit=limit) + waiting)[-limit:]
 
     def digest(self) -> dict[str, Any]:

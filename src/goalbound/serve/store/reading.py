@@ -146,7 +146,7 @@ def explanation(engine: Engine, name: str, id: str) -> Any:
 
 def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
     """The actions that were possible at an event; None: all, or it is in the archive."""
-    events = [event for event in engine._pending if event.seq == seq] or list(engine.log.events(seq - 1, 1))
+    events = [event for event in engine._uncommitted if event.seq == seq] or list(engine.log.events(seq - 1, 1))
     return content_of(events[0].body).get("allowed") if events and events[0].seq == seq else None
 
 

@@ -48,7 +48,7 @@ def test_a_challenger_never_changes_what_its_champion_proposes(tmp_path):
             engine.begin("incidents", context, "down", id=str(number))
             engine.observe("incidents", str(number), 0.1, "goal", step=1)
     one, other = (
-        [(event.case, event.step, event.action) for event in engine._pending if event.kind != 0]
+        [(event.case, event.step, event.action) for event in engine._uncommitted if event.kind != 0]
         for engine in (alone, followed)
     )
     assert one == other
@@ -163,7 +163,7 @@ def test_what_was_proposed_before_a_promotion_can_be_played_and_reported_after_i
     seen = engine.seq
     proposed = [engine.begin("incidents", context, "down", id=str(number)).action
                 for number, context in enumerate(contexts(10, 1))]  # fmt: skip
-    rivals = [content_of(event.others)["2"] for event in engine._pending if event.seq > seen]
+    rivals = [content_of(event.others)["2"] for event in engine._uncommitted if event.seq > seen]
     assert rivals != proposed
     engine.promote("rival")
     for number, action in enumerate(proposed):
