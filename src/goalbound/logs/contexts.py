@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.covariates import Categories, CovariateMap
 from goalbound.adapters.covariates.columns import listed
-from goalbound.errors import ArgumentError, InputError
+from goalbound.errors import InputError
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.tables import Table, Values
 from goalbound.logs.values import read_numbers
@@ -55,10 +55,7 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
             at = int(np.argmax(wrong[row]))
             value = rows[row, at]
             return numbers[at].reason(row) if np.isnan(value) else f"{value:g} is not in [0, 1]"
-        return (
-            f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or covariates with the map "
-            "Composition([...]), which divides by the sum"
-        )
+        return f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or divide each row by its sum first"
 
     exact = np.abs(sums - 1.0) <= (len(names) + 4) * 2.0**-52
     scale = np.where(bad | exact, 1.0, np.where(sums > 0.0, sums, 1.0))
@@ -66,7 +63,6 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
 
 
 def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
-    names = _ordered(map, names)
     words = _word_columns(map, names)
     columns = {name: _cells(table.columns[name], table.is_text and name not in words) for name in names}
     if table.is_text:
@@ -121,22 +117,6 @@ def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dic
 
 def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _ordered(map: CovariateMap, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns in the order in which a map reads them, where it knows them by name; else as they are given."""
-    known = tuple(map.column_names)
-    if getattr(map, "columns", None) is not None or len(known) != len(names):
-        return names
-    if set(known) == set(names):
-        return known
-    for place, name in enumerate(names):
-        if name in known and known[place] != name:
-            raise ArgumentError(
-                f"covariates[{place}] is {short_repr(name)}, which is column {known.index(name)} of the map, whose "
-                f"columns are {', '.join(known)}; give the columns in this order, or call all of them so"
-            )
-    return names
 
 
 def _as_map_reads(map: CovariateMap, names: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.categorical import plain_value
 from goalbound.adapters.covariates.columns import is_missing
+from goalbound.adapters.covariates.univariate import plain_value
 from goalbound.logs.tables import Values
 from goalbound.models.validation import short_repr
 

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.categorical import Categories, Composition
 from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.covariate_map import CovariateMap
-from goalbound.adapters.covariates.multivariate import Barycentric, SoftClusters
-from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
+from goalbound.adapters.covariates.multivariate import FromTransformer, SoftClusters
+from goalbound.adapters.covariates.univariate import Categories, Hats, Periodic
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
@@ -30,10 +28,7 @@ KIND, VERSION = "CovariateMap", 1
 MAX_DEPTH = 8
 """How deep maps may be nested."""
 
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (Hats, Splines, Periodic, Categories, Composition, SoftClusters, Barycentric, Additive, Tensor)
-}
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Hats, Periodic, Categories, SoftClusters, Additive, Tensor)}
 
 
 def map_as_json(map: CovariateMap) -> dict[str, Any]:
