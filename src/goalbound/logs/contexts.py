@@ -14,7 +14,7 @@ from goalbound.adapters.covariates.columns import listed
 from goalbound.errors import InputError
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.tables import Table, Values
-from goalbound.logs.values import read_numbers
+from goalbound.logs.values import cells_of, read_numbers
 from goalbound.models.validation import ROW_TOLERANCE, short_repr
 
 ONE_COLUMN = ("value",)
@@ -105,7 +105,7 @@ def _blamed(reason: str, names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Values], row: int) -> Any:
+def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Any], row: int) -> Any:
     """The context of one row, or the reason why there is none."""
     cells = {name: [values[row]] for name, values in columns.items()}
     try:
@@ -173,15 +173,17 @@ def _known(column: Any, names: tuple[str, ...]) -> bool:
     return column in names if isinstance(column, str) else column < len(names)
 
 
-def _cells(values: Values, numbers: bool) -> Values:
+def _cells(column: Values, numbers: bool) -> list[Any] | NDArray[Any]:
     """The cells of a column as a map reads them: an empty one is missing, and text of a number is the number."""
-    if isinstance(values, np.ndarray):
-        return values
-    if numbers:
-        found = read_numbers(values).values
-        if np.isfinite(found).all():
-            return found
-        read = found.tolist()
-        return [number if number == number else (cell if cell and cell.strip() else None)
-                for number, cell in zip(read, values, strict=True)]  # fmt: skip
-    return [None if isinstance(cell, str) and not cell.strip() else cell for cell in values]
+    if not isinstance(column, list) and str(column.type) in _NUMERIC:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in cells_of(column)]
+    if not numbers:
+        return cells
+    read = read_numbers(column).values
+    if np.isfinite(read).all():
+        return read
+    return [number if number == number else cell for number, cell in zip(read.tolist(), cells, strict=True)]
+
+
+_NUMERIC = {"float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
