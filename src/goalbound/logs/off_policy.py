@@ -383,8 +383,7 @@ def _observed(asked: _Asked) -> _Row:
     notes = list(asked.broken)
     if asked.open:
         notes.insert(
-            0,
-            f"{asked.open} left out, whose loss is not complete; if the long ones are open, the mean is too small",
+            0, f"{asked.open} left out, whose loss is not complete; if the long ones are open, the mean is too small"
         )
     row = PolicyEstimate(OBSERVED, cases=int(closed.sum()), notes=tuple(notes))
     return _Row(row, lambda counts: _weighted_mean(counts * closed, totals))

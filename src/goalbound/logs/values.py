@@ -40,11 +40,14 @@ def cells_of(column: Values) -> list[Any]:
 
 def words_of(column: Any) -> tuple[list[Any], NDArray[np.int64]]:
     """The different cells of an Arrow array as Python has them, the last one None, and [K] which one each row has."""
-    from pyarrow import types
+    from pyarrow import ArrowException, types
 
     if types.is_temporal(column.type):
         column = column.cast("string")
-    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    try:
+        encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    except ArrowException:  # of lists, for example
+        return [*column.to_pylist(), None], np.arange(len(column))
     words = [*encoded.dictionary.to_pylist(), None]
     return words, encoded.indices.fill_null(len(words) - 1).to_numpy().astype(np.int64)
 
