@@ -20,8 +20,8 @@ from goalbound.jit.compile import Kernel
 from goalbound.jit.struct import Struct
 from goalbound.models import SSP, Step
 from goalbound.planning import Solution, blocking_states, evaluate, is_proper, solve
-from goalbound.planning.kernels import bellman, chain, graph, iteration
-from goalbound.planning.kernels.chain import Chain, CoarseFactor
+from goalbound.planning.kernels import bellman, chain, graph
+from goalbound.planning.kernels.chain import CoarseFactor
 from goalbound.planning.reduction import rows_of
 from goalbound.problems import dense_random, random_cssp
 from goalbound.simulation import OneHot, play
@@ -85,12 +85,8 @@ class Case:
         )
         self.order = np.argsort(self.values[:-1], kind="stable").astype(np.int32)
         self.rank = np.argsort(self.order).astype(np.int32)
-        start = np.empty(self.states + 1, dtype=np.int64)
-        bellman.chain_rows.python(self.rows, self.order, start)
-        room = int(start[-1])
-        self.chain = Chain(
-            start, start[:-1].copy(), np.zeros(room, dtype=np.int32), np.zeros(room), np.ones(self.states)
-        )
+        self.chain = chain.new_chain(self.rows, self.order)
+        self.chain.column[:], self.chain.weight[:] = 0, 0.0
         self.known = np.full(self.states, -1, dtype=np.int64)
         bellman.update_chain.python(self.rows, self.policy, self.known, self.order, self.rank, self.chain)
         cluster = (np.arange(self.states) // 9).astype(np.int32)
@@ -99,7 +95,7 @@ class Case:
         self.rhs, self.unit = rng.uniform(0.1, 1.0, self.states), rng.uniform(0.5, 1.0, self.states)
         self.low = self.values * rng.uniform(-(2.0**-54), 2.0**-54, self.states + 1)
         self.zeros = np.zeros(self.states)
-        self.state = iteration.Evaluated(
+        self.state = chain.Evaluated(
             self.rows, self.chain, self.known, self.order, self.rank, self.values, self.low,
             *rng.uniform(0.5, 1.0, (6, self.states)),
         )  # fmt: skip
@@ -163,7 +159,7 @@ def case() -> Case:
 KERNELS = [
     graph.components, graph.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
     chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.refactor_coarse,
-    chain.bicgstab, iteration.improve_policy, iteration.evaluate_step,
+    chain.bicgstab, chain.improve_policy, chain.evaluate_step,
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Arrays that take no negative index: kernels use none, and compiled code would read or write elsewhere."""
+"""Arrays that take no negative index: arrays of indices are unsigned in compiled code, which would read elsewhere."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from goalbound.learners.answers import plausible
 from goalbound.learners.card import PROVEN, LearnerCard
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LossScale, Support
+from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.models.validation import set_readonly
 from goalbound.planning import policy_bounds, robust_plan
-from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.planning.policy_difference import policy_difference
 from goalbound.terminal import one_line, table
 

@@ -20,7 +20,7 @@ from goalbound.learners.layers import unwrap
 from goalbound.learners.settings import Settings
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
-from goalbound.planning.context_bounds.context_point import simplex_landmarks
+from goalbound.planning.context_bounds.region import simplex_landmarks
 from goalbound.simulation.diagnostics import RegretDiagnostics
 
 MAX_STATES = 300

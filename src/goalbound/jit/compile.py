@@ -13,8 +13,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dis import get_instructions
+from enum import Enum
 from functools import cache
 from hashlib import blake2s
 from importlib.metadata import PackageNotFoundError, requires
@@ -31,8 +32,7 @@ TOY_WORK = 40_000
 """Up to this many (pair, next state) triples a kernel not yet compiled runs as Python: faster than the compiler."""
 
 COMPILER_FILES = tuple(
-    str(Path(__file__).with_name(name))
-    for name in ("compile.py", "single_optimization.py", "struct.py", "struct_types.py")
+    str(Path(__file__).with_name(name)) for name in ("compile.py", "accelerate.py", "struct.py", "struct_types.py")
 )
 """The files that say how kernels are compiled: where one changes, nothing that is cached can be used."""
 
@@ -66,21 +66,21 @@ class Slot:
 class Kernel:
     """A function that works on arrays. Kernels may call kernels; they hold no state and raise nothing.
 
-    A kernel never counts from the end of an array by a negative index that it has computed: compiled code does not look
-    for those, and would read or write elsewhere. A negative number in the source is as in Python.
+    Arrays of indices that are read in hot loops are unsigned, so that compiled code need not ask at each access whether
+    an index counts from the end of its array.
     """
 
     def __init__(
         self,
         function: FunctionType,
-        options: dict[str, bool] | None = None,
         *,
+        is_lean: bool = False,
         short_loops: bool = False,
         slots: Mapping[Slot, Kernel] | None = None,
         tag: str = "",
     ) -> None:
         self.function = function
-        self._options = options or {}
+        self._is_lean = is_lean
         self._short_loops = short_loops
         self._slots: Mapping[Slot, Kernel] = slots or {}
         self._filled: dict[frozenset[tuple[Slot, Kernel]], Kernel] = {}
@@ -90,9 +90,8 @@ class Kernel:
         self.__module__ = function.__module__
         self.__wrapped__ = function
         self._python: Callable[..., Any] | None = None
-        self._dispatcher: Any = None
+        self._dispatchers: dict[tuple[Way, bool], Any] = {}  # by how numba compiles, and whether kernels call it
         self._digest: str | None = None
-        self._inner: Any = None
         self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
         self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
 
@@ -115,7 +114,7 @@ class Kernel:
         if key not in self._filled:
             self._filled[key] = Kernel(
                 self.function,
-                self._options,
+                is_lean=self._is_lean,
                 short_loops=self._short_loops,
                 slots={**added, **self._slots},
                 tag=tag,
@@ -165,38 +164,48 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """The compiled form as Python calls it."""
-        if self._dispatcher is None:
-            from goalbound.jit.single_optimization import short_loops, whole
-
-            pipeline = short_loops if self._short_loops else whole
+        """The compiled form as Python calls it, kept on disk."""
+        key = Compiler.way(), False
+        if key not in self._dispatchers:
             try:
-                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True, cache=True)
+                dispatcher = self._jitted(is_inner=False, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
                 _CompilationNotice.warn_no_cache(error)
-                self._dispatcher = self._jitted(pipeline_class=pipeline, no_cfunc_wrapper=True)
+                dispatcher = self._jitted(is_inner=False)
             else:
-                _drop_unreadable_index(self._dispatcher)
-                _tolerate_cache_errors(self._dispatcher._cache)
-        return self._dispatcher
+                with suppress(AttributeError):  # another numba keeps its cache elsewhere
+                    _drop_unreadable_index(dispatcher)
+                    _tolerate_cache_errors(dispatcher._cache)
+            self._dispatchers[key] = dispatcher
+        return self._dispatchers[key]
 
     @property
     def inner(self) -> Any:
-        """The compiled form as other kernels call it: without the wrappers for Python, which take long to compile."""
-        if self._inner is None:
-            from goalbound.jit.single_optimization import inner
+        """The compiled form as other kernels call it."""
+        key = Compiler.way(), True
+        if key not in self._dispatchers:
+            self._dispatchers[key] = self._jitted(is_inner=True)
+        return self._dispatchers[key]
 
-            self._inner = self._jitted(pipeline_class=inner, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-            _take_any_number(self._inner)
-        return self._inner
-
-    def _jitted(self, **options: Any) -> Any:
+    def _jitted(self, *, is_inner: bool, cache: bool = False) -> Any:
         from numba import njit
 
+        way = Compiler.way()
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": cache}
+        if way is not Way.DOCUMENTED:
+            options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": is_inner, "_nrt": not self._is_lean}
+        if way is Way.ACCELERATED:
+            from goalbound.jit import accelerate
+
+            outer = accelerate.short_loops if self._short_loops else accelerate.whole
+            options["pipeline_class"] = accelerate.inner if is_inner else outer
         function = _with_globals(self.function, {name: k.inner for name, k in self._callees().items()})
-        function.__qualname__ = f"{self.function.__qualname__}__{self.digest}"
-        compile_to: Any = njit  # some of these options are not among those that it documents
-        return compile_to(function, nogil=True, error_model="numpy", **self._options, **options)
+        function.__qualname__ = f"{self.function.__qualname__}__{self.digest}{way.value}"
+        compile_to: Any = njit
+        dispatcher = compile_to(function, **options)
+        if way is Way.ACCELERATED and is_inner:
+            accelerate.take_any_number(dispatcher)
+        return dispatcher
 
     @property
     def digest(self) -> str:
@@ -225,17 +234,17 @@ class Kernel:
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
         (:class:`Compiler`), run Python."""
-        if not Compiler.works():
-            return self.python(*arguments)
-        try:
-            kinds = tuple([_kind(one) for one in arguments])
-            program = self._programs.get(kinds)
-            if program is None:
-                program = self._programs[kinds] = self._compile(arguments)
-        except Exception as error:  # an untested numba may raise anything; Python gives the same results
-            Compiler.give_up(error)
-            return self.python(*arguments)
-        return program(*arguments)
+        while Compiler.works():
+            try:
+                kinds = tuple([_kind(argument) for argument in arguments])
+                program = self._programs.get(kinds)
+                if program is None:
+                    program = self._programs[kinds] = self._compile(arguments)
+            except Exception as error:  # an untested numba may raise anything; Python gives the same results
+                Compiler.step_down(error)
+            else:
+                return program(*arguments)
+        return self.python(*arguments)
 
     def program(self, *arguments: Any) -> Callable[..., Any] | None:
         """The compiled form for arguments of these types alone; None: it is not ready.
@@ -268,50 +277,103 @@ def kernel(function: Any) -> Any:
 
 def lean(function: Any) -> Any:
     """A kernel that makes no arrays: it is compiled without numba's reference counts."""
-    return Kernel(function, {"_nrt": False})
+    return Kernel(function, is_lean=True)
 
 
 def short_loops(function: Any) -> Any:
     """A lean kernel most of whose loops, and of those that it calls, run a few times: they are not unrolled."""
-    return Kernel(function, {"_nrt": False}, short_loops=True)
+    return Kernel(function, is_lean=True, short_loops=True)
+
+
+class Way(Enum):
+    """How numba compiles kernels. The results are the same to the bit."""
+
+    ACCELERATED = ""
+    """each program is optimised once, as a whole (:mod:`goalbound.jit.accelerate`)"""
+    PLAIN = "_plain"
+    """numba's own code generator, without reference counts and wrappers that nobody uses"""
+    DOCUMENTED = "_documented"
+    """the same with the options that numba documents, and no others"""
+    PYTHON = "_python"
+    """not at all: kernels run as Python"""
+
+
+NOT_COMPILED = "numba cannot compile goalbound", "kernels run as Python, with the same results and much slower"
+NOT_ACCELERATED = (
+    "goalbound cannot accelerate this numba",
+    "the results are the same, but kernels take about three times as long to compile and twice as long to run",
+)
 
 
 class Compiler:
-    """Whether kernels can be compiled in this process. Once numba has failed, all kernels run as Python, with one
-    warning: slower, with the same bits."""
+    """How kernels are compiled in this process: accelerated, unless the environment says ``GOALBOUND_ACCELERATE=0``.
+    Where that fails, in the next simpler way from then on, with a warning; nothing ends in the middle of a run."""
 
-    _works: bool | None = None
+    _way: Way | None = None
+
+    @classmethod
+    def way(cls) -> Way:
+        """The way of now."""
+        if cls._way is None:
+            cls._way = cls._first_way()
+        return cls._way
 
     @classmethod
     def works(cls) -> bool:
-        """Whether numba is to be asked: it can be imported with what we need of it, and nobody has turned it off."""
-        if cls._works is None:
-            cls._works = cls._load()
-        return cls._works
+        """Whether kernels can be compiled: numba can be imported, works, and nobody has turned it off."""
+        return cls.way() is not Way.PYTHON
 
     @classmethod
-    def _load(cls) -> bool:
+    def _first_way(cls) -> Way:
         try:
-            import numba
+            from numba import config, njit, typeof  # noqa: F401 - all that is needed below is there
 
-            from goalbound.jit import single_optimization, struct_types  # noqa: F401 - registers structs with numba
+            from goalbound.jit import struct_types  # noqa: F401 - registers structs with numba
         except Exception as error:
-            cls.give_up(error)
-            return False
-        config: Any = numba.config
-        return not config.DISABLE_JIT
+            _warn(
+                error, "numba cannot compile goalbound", "kernels run as Python, with the same results and much slower"
+            )
+            return Way.PYTHON
+        settings: Any = config
+        if settings.DISABLE_JIT:
+            return Way.PYTHON
+        if os.environ.get("GOALBOUND_ACCELERATE") == "0":
+            return Way.PLAIN
+        try:
+            from goalbound.jit import accelerate
+
+            accelerate.check_version()
+        except Exception as error:
+            return cls._without_accelerator(error)
+        return Way.ACCELERATED
 
     @classmethod
-    def give_up(cls, error: Exception) -> None:
-        """Warn, and compile nothing any more."""
-        cls._works = False
-        reason = (str(error).strip().splitlines() or [""])[0]
-        warnings.warn(
-            f"numba cannot compile goalbound ({type(error).__name__}: {reason}); kernels run as Python, with the same "
-            f"results and much slower. Install a version that was tested: pip install '{_tested_numba()}'",
-            NotCompiledWarning,
-            stacklevel=3,
-        )
+    def step_down(cls, error: Exception) -> None:
+        """Compile in the next simpler way from now on."""
+        if cls.way() is Way.ACCELERATED:
+            cls._way = cls._without_accelerator(error)
+        elif cls.way() is Way.PLAIN:
+            cls._way = Way.DOCUMENTED
+        else:
+            _warn(
+                error, "numba cannot compile goalbound", "kernels run as Python, with the same results and much slower"
+            )
+            cls._way = Way.PYTHON
+
+    @classmethod
+    def _without_accelerator(cls, error: Exception) -> Way:
+        _warn(error, *NOT_ACCELERATED)
+        return Way.PLAIN
+
+
+def _warn(error: Exception, event: str, effect: str) -> None:
+    reason = (str(error).strip().splitlines() or [""])[0]
+    warnings.warn(
+        f"{event} ({type(error).__name__}: {reason}); {effect}. Install a version that was tested: "
+        f"pip install '{_tested_numba()}'",
+        NotCompiledWarning,
+        stacklevel=4,
+    )
 
 
 def _tested_numba() -> str:
@@ -447,18 +509,6 @@ def _source_digest(file: str) -> bytes:
         return b""
 
 
-def _take_any_number(inner: Any) -> None:
-    """Let a kernel that kernels call be compiled for whole numbers, not once more for each literal."""
-    from numba import types
-
-    template = inner.get_call_template
-
-    def get_call_template(arguments: Any, named: Any) -> Any:
-        return template([types.unliteral(one) for one in arguments], named)
-
-    inner.get_call_template = get_call_template
-
-
 def _drop_unreadable_index(dispatcher: Any) -> None:
     """Remove an index of the cache that cannot be read: it may name types that are not where they were."""
     cached = dispatcher._cache._cache_file
@@ -579,8 +629,11 @@ class _CompilationNotice:
 
 
 def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:
-    """A context in which numba notifies ``notice`` of compilations."""
-    from numba.core import event
+    """A context in which numba notifies ``notice`` of compilations; of none if this numba has no such events."""
+    try:
+        from numba.core import event
+    except ImportError:
+        return nullcontext()
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:

@@ -10,13 +10,18 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import from_dtype, types
 from numba.core import cgutils
-from numba.core.datamodel import models, register_default
-from numba.core.extending import NativeValue, typeof_impl, unbox
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.np import numpy_support
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 from numba.np.arrayobj import populate_array
 
 from goalbound.jit.struct import TABLE_ENTRIES, Struct
@@ -27,15 +32,12 @@ TABLE_SIZE = 8 * TABLE_ENTRIES
 
 
 class StructType(types.Type):
-    """The type of a struct: its class, the types of its fields, and the values of those that are static."""
+    """The type of a struct: its class and the types of its fields."""
 
-    def __init__(
-        self, cls: type[Struct], fields: tuple[tuple[str, types.Type], ...], static: tuple[tuple[str, Any], ...]
-    ) -> None:
+    def __init__(self, cls: type[Struct], fields: tuple[tuple[str, types.Type], ...]) -> None:
         self.cls = cls
         self.fields = dict(fields)
-        self.static = dict(static)
-        described = f"{cls.__module__} {fields} {static}".encode()
+        described = f"{cls.__module__} {fields}".encode()
         # Short: the names of compiled functions spell out the types of their arguments.
         super().__init__(f"{cls.__qualname__}#{blake2s(described, digest_size=6).hexdigest()}")
         self.entries: dict[str, int] = {}
@@ -52,13 +54,10 @@ _TYPES: dict[tuple[Any, ...], StructType] = {}
 def struct_type(struct: Struct) -> StructType:
     """The type of a struct: one object for all structs of the same type."""
     fields = struct._asdict()
-    key = (type(struct), *(_kind(value) for value in fields.values()), *(fields[name] for name in struct._static))
+    key = (type(struct), *(_kind(value) for value in fields.values()))
     if key not in _TYPES:
-        _TYPES[key] = StructType(
-            type(struct),
-            tuple((name, _field_type(value)) for name, value in fields.items()),
-            tuple((name, fields[name]) for name in struct._static),
-        )
+        types_of_fields = ((name, _field_type(value, name in struct._indices)) for name, value in fields.items())
+        _TYPES[key] = StructType(type(struct), tuple(types_of_fields))
     return _TYPES[key]
 
 
@@ -71,11 +70,12 @@ def _kind(value: Any) -> Any:
     return value._kernel_type if isinstance(value, Struct) else type(value)
 
 
-def _field_type(value: Any) -> types.Type:
+def _field_type(value: Any, is_index: bool) -> types.Type:
     if isinstance(value, np.ndarray):
-        return types.Array(numpy_support.from_dtype(value.dtype), value.ndim, "C")
+        item = np.dtype(f"u{value.dtype.itemsize}") if is_index else value.dtype
+        return types.Array(from_dtype(item), value.ndim, "C")
     if isinstance(value, np.void):
-        return numpy_support.from_dtype(value.dtype)
+        return from_dtype(value.dtype)
     if isinstance(value, Struct):
         return value._kernel_type
     if isinstance(value, bool | np.bool_):
@@ -83,7 +83,7 @@ def _field_type(value: Any) -> types.Type:
     return types.int64 if isinstance(value, int | np.integer) else types.float64
 
 
-register_default(StructType)(models.OpaqueModel)
+register_model(StructType)(models.OpaqueModel)
 
 
 @typeof_impl.register(Struct)

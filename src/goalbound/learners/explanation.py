@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 
 from goalbound.frames import data_frame
 from goalbound.models import SSP, BallSet, IntervalSet, LossScale
+from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning import PolicyBounds
-from goalbound.planning.policy_bounds import (
-    amounts_at_least,
-    amounts_at_most,
-    check_unit,
-    normalised,
-    with_unit,
-)
+from goalbound.planning.policy_bounds import normalised
 from goalbound.planning.robust_plan import pair_bounds
 from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line, pluralize, table

@@ -12,6 +12,7 @@ from goalbound.errors import LearnerError
 from goalbound.frames import data_frame
 from goalbound.learners.state import Constants, EpisodeState
 from goalbound.models import SSP, LossScale, Support
+from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.models.validation import set_readonly
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning.extended_value_iteration import (
@@ -20,7 +21,6 @@ from goalbound.planning.extended_value_iteration import (
     optimistic_rows,
     value_bounds,
 )
-from goalbound.planning.policy_bounds import amounts_at_least, amounts_at_most, check_unit, with_unit
 from goalbound.plotting import Rows, draw_rows
 from goalbound.terminal import one_line
 

@@ -9,6 +9,8 @@ from goalbound.jit.struct import Struct
 class Rows(Struct):
     """A problem with S states, N pairs, M triples. The goal is next state S."""
 
+    _indices = ("pair_start", "next_start", "next_state")
+
     pair_start: NDArray[np.int64]
     """[S + 1]"""
     next_start: NDArray[np.int64]
@@ -23,6 +25,8 @@ class Rows(Struct):
 
 class Reverse(Struct):
     """Who may come here: for each next state, the goal included, the pairs that lead there."""
+
+    _indices = ("start", "pair")
 
     start: NDArray[np.int64]
     """[S + 2]"""

@@ -103,13 +103,10 @@ class Builder:
             for place, ((state, action), (_, to)) in enumerate(self._pairs.items())
             for name, probability in to.items()
         ]
-        built = from_triples(
-            np.array([triple[0] for triple in triples], dtype=np.int64),
-            np.array([triple[1] for triple in triples], dtype=np.int64),
-            np.array([triple[2] for triple in triples], dtype=np.int64),
-            np.array([triple[3] for triple in triples]).reshape(len(triples), size),
-            states=states.size, names=(states.names, actions.names),
-        )  # fmt: skip
+        played, chosen, following, probabilities = zip(*triples, strict=True)
+        table = np.array(probabilities).reshape(len(triples), size)
+        names = states.names, actions.names
+        built = from_triples(played, chosen, following, table, states=states.size, names=names)
         losses = np.empty((built.support.pairs, size))
         first = np.cumsum([0] + [len(to) for _, to in self._pairs.values()])[:-1]
         losses[built.pair_of[first]] = [loss for loss, _ in self._pairs.values()]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound import models  # for models.SSP, which is loaded when it is asked for
 from goalbound.errors import ModelError
-from goalbound.models.ssp import SSP
 from goalbound.models.support import SUPPORT_REMEDY, Support
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_float, check_type, readonly_copy
+
+if TYPE_CHECKING:
+    from goalbound.models import SSP
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +32,7 @@ class BallSet:
         rows: [M] the centres, in the order of the support. Entries of the goal are ignored.
         radii: [N] not negative.
 
-    >>> from goalbound.models import Support
+    >>> from goalbound.models import SSP, Support
     >>> plausible = BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1])
     >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.0, 1.0]]]))
     (True, False)
@@ -54,15 +58,13 @@ class BallSet:
             pair = int(np.searchsorted(support.next_start, bad[0], side="right")) - 1
             raise ModelError(f"{support.pair_name(pair)}: rows holds {self.rows[bad[0]]:g}, which is not a probability")
         totals = np.add.reduceat(np.where(self.to_state, self.rows, 0.0), support.next_start[:-1])
-        self._check(
-            totals <= 1.0 + ROW_TOLERANCE,
-            "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest", totals,
-        )  # fmt: skip
-        self._check(
-            support.leads_to_goal | (totals >= 1.0 - ROW_TOLERANCE),
+        message = "the row sums to {value:.12g} without the goal; a row sums to at most 1, the goal takes the rest"
+        self._check(totals <= 1.0 + ROW_TOLERANCE, message, totals)
+        message = (
             "the row sums to {value:.12g}, and the pair cannot lead to the goal, which would take the rest; such a row "
-            "sums to 1", totals,
-        )  # fmt: skip
+            "sums to 1"
+        )
+        self._check(support.leads_to_goal | (totals >= 1.0 - ROW_TOLERANCE), message, totals)
 
     def _check(self, right: NDArray[np.bool_], message: str, values: NDArray[np.float64]) -> None:
         """An error for the first pair that is not right; comparisons are false for NaN, so NaN is an error too."""
@@ -77,9 +79,7 @@ class BallSet:
 
     def distances(self, ssp: SSP) -> NDArray[np.float64]:
         """[N] how far the rows of a problem are from the centres, the goal left out."""
-        check_type(ssp, SSP, "ssp", "give a problem without context (SSP)")
-        if not self.support.same_pairs(ssp.support):
-            raise ModelError("the problem has other states or actions than the confidence set")
+        _check_same_pairs(self.support, ssp)
         apart = -self._row_table(self.support, self.rows) + self._row_table(ssp.support, ssp.probabilities)
         return np.sqrt(np.asarray(apart.multiply(apart).sum(axis=1)).ravel())
 
@@ -115,7 +115,7 @@ class IntervalSet:
         loss_low, loss_high: [N] losses.
         low, high: [M] probabilities, in the order of the support, the goal included; a row also sums to 1.
 
-    >>> from goalbound.models import Support
+    >>> from goalbound.models import SSP, Support
     >>> plausible = IntervalSet(Support.full(1, 1), [0.2], [0.4], [0.4, 0.3], [0.7, 0.6])
     >>> plausible.contains(SSP.dense([[0.3]], [[[0.45, 0.55]]])), plausible.contains(SSP.dense([[0.3]], [[[0.3, 0.7]]]))
     (True, False)
@@ -147,20 +147,23 @@ class IntervalSet:
         """
         support = self.support
         tolerance = check_float(tolerance, "tolerance", "how far outside a number may lie, for rounding")
-        if not support.same_pairs(check_type(ssp, SSP, "ssp", "give a problem without context (SSP)").support):
-            raise ModelError("the problem has other states or actions than the set")
+        _check_same_pairs(support, ssp)
         known, places = triple_positions(support, ssp.support)
         rows = np.zeros(support.triples)
         rows[places[known]] = ssp.probabilities[known]
-        fine = [
-            (self.loss_low - tolerance <= ssp.losses).all(), (ssp.losses <= self.loss_high + tolerance).all(),
-            (self.low - tolerance <= rows).all(), (rows <= self.high + tolerance).all(),
-            not ssp.probabilities[~known].any(),
-        ]  # fmt: skip
-        return bool(all(fine))
+        if ssp.probabilities[~known].any():
+            return False
+        losses = (self.loss_low - tolerance <= ssp.losses) & (ssp.losses <= self.loss_high + tolerance)
+        return bool(losses.all() and ((self.low - tolerance <= rows) & (rows <= self.high + tolerance)).all())
 
     def __repr__(self) -> str:
         return f"IntervalSet({self.support.pairs} pairs, {self.support.triples} next states)"
+
+
+def _check_same_pairs(support: Support, ssp: SSP) -> None:
+    check_type(ssp, models.SSP, "ssp", "give a problem without context (SSP)")
+    if not support.same_pairs(ssp.support):
+        raise ModelError("the problem has other states or actions than the set")
 
 
 def triple_positions(support: Support, other: Support) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

@@ -72,21 +72,21 @@ class LinearCSSP:
         size = losses.shape[1]
         if size < 1:
             raise ModelError("losses have no component (d = 0); a context has at least one entry")
+        shape = (support.triples, size)
         rows = check_array(
-            self.probabilities, "probabilities", (support.triples, size),
-            f"shape [M, d] = ({support.triples}, {size}), one row per next state",
-        )  # fmt: skip
+            self.probabilities, "probabilities", shape, f"shape [M, d] = {shape}, one row per next state"
+        )
         names = check_names(self.component_names, size, "component_names", None)
         object.__setattr__(self, "component_names", names)
 
         def pair_name(at: tuple[int, ...]) -> str:
             return f"{self.component_name(at[1])}, {support.pair_name(at[0])}"
 
+        def next_name(at: tuple[int, ...]) -> str:
+            return f"{self.component_name(at[1])}, {triple_name(support, at[0])}"
+
         check_range(losses, 0.0, 1.0, "loss", pair_name)
-        check_range(
-            rows, 0.0, 1.0, "probability",
-            lambda at: f"{self.component_name(at[1])}, {triple_name(support, at[0])}", slack=ROW_TOLERANCE,
-        )  # fmt: skip
+        check_range(rows, 0.0, 1.0, "probability", next_name, slack=ROW_TOLERANCE)
         rows = normalise_rows(rows, support.next_start, pair_name)
         object.__setattr__(self, "losses", readonly_copy(losses, np.float64))
         object.__setattr__(self, "probabilities", readonly_copy(rows, np.float64))
@@ -116,11 +116,9 @@ class LinearCSSP:
         size, states, actions = table.shape
         if size < 1:
             raise ModelError("losses have no component (d = 0); a context has at least one entry")
-        rows = check_array(
-            transitions, "transitions", (size, states, actions, states + 1),
-            f"shape [d, S, A, S + 1] = ({size}, {states}, {actions}, {states + 1}), the goal last, as losses has shape "
-            "[d, S, A]",
-        )  # fmt: skip
+        shape = (size, states, actions, states + 1)
+        meaning = f"shape [d, S, A, S + 1] = {shape}, the goal last, as losses has shape [d, S, A]"
+        rows = check_array(transitions, "transitions", shape, meaning)
         support, kept = dense_support((rows != 0.0).any(axis=0), state_names, action_names)
         return cls(
             support,
@@ -161,11 +159,10 @@ class LinearCSSP:
         values = np.zeros((sum(lengths), size))
         values[np.arange(len(values)), component] = np.concatenate([part.probabilities for part in parts])
         pair = np.concatenate([np.repeat(np.arange(first.pairs), np.diff(part.support.next_start)) for part in parts])
+        following = np.concatenate([part.support.next_state for part in parts])
         built = from_triples(
-            first.pair_state[pair].astype(np.int64), first.pair_action[pair].astype(np.int64),
-            np.concatenate([part.support.next_state for part in parts]).astype(np.int64), values,
-            states=first.states, names=names,
-        )  # fmt: skip
+            first.pair_state[pair], first.pair_action[pair], following, values, states=first.states, names=names
+        )
         starts = [part.start for part in parts]
         start: Start = starts[0]
         if any(not np.array_equal(one, starts[0]) for one in starts):
@@ -222,11 +219,11 @@ class LinearCSSP:
         if not isinstance(start, int) and start.ndim == 2:
             start = set_readonly(start @ weights)
         return SSP._unchecked(
-            self.support,
-            _mix_components(self.losses, weights),
-            _mix_components(self.probabilities, weights),
-            start,
-            self.loss_scale,
+            support=self.support,
+            losses=_mix_components(self.losses, weights),
+            probabilities=_mix_components(self.probabilities, weights),
+            start=start,
+            loss_scale=self.loss_scale,
         )
 
     def component(self, component: int | str) -> SSP:
@@ -351,10 +348,8 @@ def _check_starts(start: Any, support: Support, size: int) -> Start:
         or as_numeric_array(start, "start", "a state or a distribution").ndim < 2
     ):
         return check_start(start, support)
-    laws = check_array(
-        start, "start", (support.states, size),
-        f"a state, shape [S] = ({support.states},) or shape [S, d] = ({support.states}, {size})",
-    )  # fmt: skip
+    shape = (support.states, size)
+    laws = check_array(start, "start", shape, f"a state, shape [S] = ({support.states},) or shape [S, d] = {shape}")
     columns = [check_distribution(laws[:, k], f"start of component {k}", support.states, "state") for k in range(size)]
     return readonly_copy(np.column_stack(columns), np.float64)
 

@@ -68,10 +68,8 @@ class SSP:
         support = check_type(self.support, Support, "support", SUPPORT_REMEDY)
         losses = check_array(self.losses, "losses", (support.pairs,), f"shape [N] = ({support.pairs},), one per pair")
         check_range(losses, 0.0, 1.0, "loss", lambda at: support.pair_name(at[0]))
-        rows = check_array(
-            self.probabilities, "probabilities", (support.triples,),
-            f"shape [M] = ({support.triples},), one per next state",
-        )  # fmt: skip
+        shape = (support.triples,)
+        rows = check_array(self.probabilities, "probabilities", shape, f"shape [M] = {shape}, one per next state")
         check_range(rows, 0.0, 1.0, "probability", lambda at: triple_name(support, at[0]), slack=ROW_TOLERANCE)
         rows = normalise_rows(rows, support.next_start, lambda at: support.pair_name(at[0]))
         object.__setattr__(self, "losses", readonly_copy(losses, np.float64))
@@ -83,15 +81,12 @@ class SSP:
     __deepcopy__ = share_frozen
 
     @classmethod
-    def _unchecked(cls, support: Support, losses: NDArray[Any], probabilities: NDArray[Any], start: Start,
-                loss_scale: float = 1.0) -> SSP:  # fmt: skip
-        """The problem of arrays that this package made itself: neither checked nor copied."""
+    def _unchecked(cls, **fields: Any) -> SSP:
+        """The problem of fields that this package made itself: neither checked nor copied."""
         problem = object.__new__(cls)
-        for name, value in (
-            ("support", support), ("losses", set_readonly(losses)), ("probabilities", set_readonly(probabilities)),
-            ("start", start), ("loss_scale", loss_scale),
-        ):  # fmt: skip
-            object.__setattr__(problem, name, value)
+        vars(problem).update(fields)
+        set_readonly(problem.losses)
+        set_readonly(problem.probabilities)
         return problem
 
     @classmethod
@@ -114,10 +109,9 @@ class SSP:
         """
         table = check_array(losses, "losses", (None, None), "shape [S, A]")
         states, actions = table.shape
-        rows = check_array(
-            transitions, "transitions", (states, actions, states + 1),
-            f"shape [S, A, S + 1] = ({states}, {actions}, {states + 1}), the goal last, as losses has shape [S, A]",
-        )  # fmt: skip
+        shape = (states, actions, states + 1)
+        meaning = f"shape [S, A, S + 1] = {shape}, the goal last, as losses has shape [S, A]"
+        rows = check_array(transitions, "transitions", shape, meaning)
         support, kept = dense_support((rows != 0.0), state_names, action_names)
         return cls(support, table.reshape(-1), rows[kept], check_start(start, support), loss_scale)
 
@@ -158,12 +152,10 @@ class SSP:
         loss = check_array([row[4] for row in rows], "losses", (None,), "numbers")
         for what, part in (("probability", probability), ("loss", loss)):
             check_range(part, 0.0, 1.0, what, lambda at: f"transition {at[0]} {rows[at[0]][:3]}", slack=ROW_TOLERANCE)
-        built = from_triples(
-            np.array([states.index_of(row[0], place) for place, row in enumerate(rows)], dtype=np.int64),
-            np.array([actions.index_of(row[1], place) for place, row in enumerate(rows)], dtype=np.int64),
-            np.array(following, dtype=np.int64), probability,
-            states=states.size, names=(states.names, actions.names),
-        )  # fmt: skip
+        played = [states.index_of(row[0], place) for place, row in enumerate(rows)]
+        chosen = [actions.index_of(row[1], place) for place, row in enumerate(rows)]
+        names = states.names, actions.names
+        built = from_triples(played, chosen, following, probability, states=states.size, names=names)
         losses = pair_losses(built.pair_of, built.support.pairs, probability, loss)
         return cls(built.support, losses, built.probabilities, check_start(start, built.support), loss_scale)
 

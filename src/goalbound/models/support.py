@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -164,10 +164,14 @@ class Support:
             pair_start.append(len(pair_action))
         if not pair_action:
             raise ModelError("pairs lists no action; a problem has at least one state with an action")
-        return cls(
-            np.array(pair_start), np.array(pair_action, dtype=np.int64), np.array(next_start),
-            np.array(next_state, dtype=np.int64), state_names, action_names, goal_name,  # type: ignore[arg-type]
-        )  # fmt: skip
+        parts = {
+            "pair_start": pair_start,
+            "pair_action": pair_action,
+            "next_start": next_start,
+            "next_state": next_state,
+        }
+        arrays: dict[str, Any] = {name: np.array(part, dtype=np.int64) for name, part in parts.items()}
+        return cls(**arrays, state_names=state_names, action_names=action_names, goal_name=goal_name)  # type: ignore[arg-type]
 
     @classmethod
     def from_names(cls, pairs: Mapping[str, Mapping[str, Iterable[str]]], *, goal: str = GOAL) -> Support:
@@ -194,16 +198,14 @@ class Support:
         names = tuple(dict.fromkeys(action for actions in named.values() for action in actions))
         actions = {action: number for number, action in enumerate(names)}
         places = {**states, goal: len(states), GOAL: len(states)}
-        return cls.from_pairs(
-            [
-                {
-                    actions[action]: [_next_place(places, one, f'pairs: "{state}", "{action}"') for one in following]
-                    for action, following in of_state.items()
-                }
-                for state, of_state in named.items()
-            ],
-            state_names=tuple(states), action_names=names, goal_name=goal,
-        )  # fmt: skip
+        numbered = [
+            {
+                actions[action]: [_next_place(places, name, f'pairs: "{state}", "{action}"') for name in following]
+                for action, following in of_state.items()
+            }
+            for state, of_state in named.items()
+        ]
+        return cls.from_pairs(numbered, state_names=tuple(states), action_names=names, goal_name=goal)
 
     @property
     def states(self) -> int:
@@ -322,11 +324,7 @@ def with_goal(support: Support, pairs: NDArray[np.bool_] | None = None) -> tuple
     kept = np.ones(next_start[-1], dtype=np.bool_)
     kept[next_start[1:][lacking] - 1] = False
     next_state[kept] = support.next_state
-    wider = Support(
-        support.pair_start, support.pair_action, next_start, next_state, support.state_names, support.action_names,
-        support.goal_name,
-    )  # fmt: skip
-    return wider, kept
+    return replace(support, next_start=next_start, next_state=next_state), kept
 
 
 def _sorted_actions(of_state: Any, state: int) -> list[tuple[int, Any]]:

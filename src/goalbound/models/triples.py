@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ModelError
 from goalbound.models.support import Support
@@ -24,24 +24,25 @@ class SupportFromTriples(NamedTuple):
 
 
 def from_triples(
-    state: NDArray[np.int64],
-    action: NDArray[np.int64],
-    next_state: NDArray[np.int64],
+    state: ArrayLike,
+    action: ArrayLike,
+    next_state: ArrayLike,
     probability: NDArray[np.float64],
     *,
     states: int,
     names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    keep_zeros: bool = False,
 ) -> SupportFromTriples:
     """K triples in any order as a support and its probabilities ([K] -> [M], or [K, d] -> [M, d]).
 
-    Repeated triples are summed; triples of probability zero (in every component) are dropped unless their pair
-    would be left without a next state. O(K log K).
+    Repeated triples are summed; triples of probability zero (in every component) are dropped unless ``keep_zeros``, or
+    where their pair would be left without a next state. O(K log K).
     """
-    _check_indices(state, 0, states - 1, "state")
-    _check_indices(action, 0, np.iinfo(np.int32).max - 1, "action")
-    _check_indices(next_state, 0, states, "next state")
-    order = np.lexsort((next_state, action, state))
-    s, a, t = state[order], action[order], next_state[order]
+    s = _checked_indices(state, states - 1, "state")
+    a = _checked_indices(action, np.iinfo(np.int32).max - 1, "action")
+    t = _checked_indices(next_state, states, "next state")
+    order = np.lexsort((t, a, s))
+    s, a, t = s[order], a[order], t[order]
     new_pair = np.ones(len(order), dtype=bool)
     new_pair[1:] = (s[1:] != s[:-1]) | (a[1:] != a[:-1])
     new_triple = new_pair.copy()
@@ -52,7 +53,7 @@ def from_triples(
 
     first = np.flatnonzero(new_triple)
     summed = np.add.reduceat(probability[order], first, axis=0)
-    present = summed != 0.0 if summed.ndim == 1 else (summed != 0.0).any(axis=1)  # a NaN stays, and is an error later
+    present = (summed != 0.0).reshape(len(first), -1).any(axis=1) | keep_zeros  # a NaN stays, and is an error later
     row = pair[first]
     pairs = int(pair[-1]) + 1
     sizes = np.bincount(row[present], minlength=pairs)
@@ -60,14 +61,15 @@ def from_triples(
         present |= (sizes == 0)[row]
         sizes = np.bincount(row[present], minlength=pairs)
     heads = np.flatnonzero(new_pair)
-    support = Support(
-        set_readonly(np.concatenate(([0], np.cumsum(np.bincount(s[heads], minlength=states))))),
-        set_readonly(a[heads].astype(np.int32)),
-        set_readonly(np.concatenate(([0], np.cumsum(sizes)))),
-        set_readonly(t[first][present].astype(np.int32)),
-        None if names[0] is None else tuple(names[0]),
-        None if names[1] is None else tuple(names[1]),
+    arrays = (
+        np.concatenate(([0], np.cumsum(np.bincount(s[heads], minlength=states)))),
+        a[heads].astype(np.int32),
+        np.concatenate(([0], np.cumsum(sizes))),
+        t[first][present].astype(np.int32),
     )
+    pair_start, pair_action, next_start, next_state = map(set_readonly, arrays)
+    state_names, action_names = (None if given is None else tuple(given) for given in names)
+    support = Support(pair_start, pair_action, next_start, next_state, state_names, action_names)
     return SupportFromTriples(support, summed[present], pair_of)
 
 
@@ -90,9 +92,11 @@ def pair_losses(
         return np.asarray(np.where(low == high, low, mean))
 
 
-def _check_indices(values: NDArray[np.int64], low: int, high: int, what: str) -> None:
-    if not len(values):
+def _checked_indices(values: ArrayLike, most: int, what: str) -> NDArray[np.int64]:
+    array = np.asarray(values, dtype=np.int64)
+    if not len(array):
         raise ModelError("there are no transitions; a problem has at least one state with an action")
-    bad = np.flatnonzero((values < low) | (values > high))
+    bad = np.flatnonzero((array < 0) | (array > most))
     if len(bad):
-        raise ModelError(f"transition {bad[0]}: {what} {values[bad[0]]} is not in {low} to {high}")
+        raise ModelError(f"transition {bad[0]}: {what} {array[bad[0]]} is not in 0 to {most}")
+    return array

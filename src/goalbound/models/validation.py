@@ -108,9 +108,7 @@ def check_int(value: object, what: str, *, least: int | None = None, most: int |
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ArgumentError(f"{what} {short_repr(value)} is not a whole number")
     if (least is not None and value < least) or (most is not None and value > most):
-        limits = " ".join(
-            ([] if least is None else [f"from {least}"]) + (["on"] if most is None else [f"to {most}"])
-        )  # fmt: skip
+        limits = f"from {least} on" if most is None else f"to {most}" if least is None else f"from {least} to {most}"
         raise ArgumentError(f"{what} {short_repr(value)} does not fit; it is a whole number {limits}")
     return int(value)
 

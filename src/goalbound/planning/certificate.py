@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.arrays import Rows
-from goalbound.planning.evaluation import ROUNDING, PolicyEvaluator
+from goalbound.planning.chain import ROUNDING, PolicyEvaluator
 from goalbound.planning.kernels import bellman
 
 TIE_ROUNDS = 12
@@ -33,30 +34,25 @@ Moves = dict[int, Fraction]
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Bounds [Q + 1] of the optimal values of a reduced problem, and their largest relative width."""
+    """Bounds [Q + 1] of the optimal values of a reduced problem."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    width: float
 
     @classmethod
     def trivial(cls, policy: NDArray[np.int64]) -> Certificate:
         """The trivial bounds: values lie between 0 and infinity (0 where the policy leaves a state out)."""
         upper = np.append(np.where(policy >= 0, np.inf, 0.0), 0.0)
-        return cls(np.zeros(len(upper)), upper, float(upper.max()))
+        return cls(np.zeros(len(upper)), upper)
 
-    def with_lower(self, lower: NDArray[np.float64]) -> Certificate:
-        """The same upper bounds with other lower bounds."""
-        return Certificate(lower, self.upper, width_of(lower, self.upper))
-
-
-def width_of(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
-    """The largest relative distance between bounds; infinite if one of them is missing."""
-    if not np.isfinite(upper).all():
-        return np.inf
-    positive = upper > 0.0
-    width = float(np.max((upper[positive] - lower[positive]) / upper[positive], initial=0.0))
-    return width if width >= 0.0 else np.inf
+    @cached_property
+    def width(self) -> float:
+        """The largest relative distance between the bounds; infinite if one of them is missing."""
+        if not np.isfinite(self.upper).all():
+            return np.inf
+        positive = self.upper > 0.0
+        width = float(np.max((self.upper[positive] - self.lower[positive]) / self.upper[positive], initial=0.0))
+        return width if width >= 0.0 else np.inf
 
 
 def certify(
@@ -130,8 +126,8 @@ def _tightest(
         upper = np.minimum(upper, np.nextafter(state.values + least_y * shape + low + slip, np.inf))
     left_out = np.append(policy < 0, True)
     lower[left_out] = upper[left_out] = 0.0
-    width = width_of(lower, upper)
-    return Certificate(lower, upper, width) if width < np.inf else best
+    found = Certificate(lower, upper)
+    return found if found.width < np.inf else best
 
 
 def solve_in_rationals(rows: Rows, usable: NDArray[np.bool_], policy: NDArray[np.int64]) -> Certificate:
@@ -166,7 +162,7 @@ def solve_in_rationals(rows: Rows, usable: NDArray[np.bool_], policy: NDArray[np
         if not switched:
             lower = np.array([_rounded(value, down=True) for value in values])
             upper = np.array([_rounded(value, down=False) for value in values])
-            return Certificate(lower, upper, width_of(lower, upper))
+            return Certificate(lower, upper)
 
 
 def _rational_pair(rows: Rows, state: int, pair: int) -> tuple[Fraction, Moves]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound import models
 from goalbound.errors import ArgumentError, InputError, ModelError
 from goalbound.jit.compile import Effort, Run
-from goalbound.models import SSP, Support  # and models.LinearCSSP, which is loaded when it is asked for
+from goalbound.models import Support  # and models.SSP, models.LinearCSSP, which are loaded when they are asked for
 from goalbound.models.validation import as_numeric_array, short_repr
 
 DIRECT_STATES = 300
@@ -24,9 +24,9 @@ Policy = ArrayLike | Mapping[Any, Any]
 """An action for each state: numbers [S], names, or a mapping from states to actions by number or name."""
 
 
-def require_ssp(problem: Any) -> SSP:
+def require_ssp(problem: Any) -> models.SSP:
     """The problem, if it is one without context; else an error that says what to do."""
-    if isinstance(problem, SSP):
+    if isinstance(problem, models.SSP):
         return problem
     if isinstance(problem, models.LinearCSSP):
         raise ArgumentError(
@@ -40,12 +40,12 @@ def require_contextual(problem: Any) -> models.LinearCSSP:
     """The problem, if it is contextual; else an error that says what to do."""
     if isinstance(problem, models.LinearCSSP):
         return problem
-    if isinstance(problem, SSP):
+    if isinstance(problem, models.SSP):
         raise ArgumentError("this problem has no context; pass the LinearCSSP itself, or LinearCSSP.mix([problem])")
     raise ArgumentError(_not_a_problem(problem, "a LinearCSSP"))
 
 
-def engine_for(problem: SSP) -> Run:
+def engine_for(problem: models.SSP) -> Run:
     """How to run kernels on a problem. Few states are solved directly, with few sweeps, so each may be longer."""
     support = problem.support
     return EFFORT.engine(support.triples // 4 if support.states <= DIRECT_STATES else support.triples)
@@ -53,12 +53,12 @@ def engine_for(problem: SSP) -> Run:
 
 def _not_a_problem(value: Any, wanted: str) -> str:
     inside = getattr(value, "problem", None)
-    if isinstance(inside, SSP | models.LinearCSSP):
+    if isinstance(inside, models.SSP | models.LinearCSSP):
         return f"a {type(value).__name__} is not a problem itself; pass its .problem"
     return f"a {type(value).__name__} is not a problem; pass {wanted} (goalbound.load reads one from a file)"
 
 
-def pairs_of(ssp: SSP, policy: Policy) -> NDArray[np.int64]:
+def pairs_of(ssp: models.SSP, policy: Policy) -> NDArray[np.int64]:
     """The pairs [S] that a policy plays; an action number of -1 stays -1. An action that a state lacks is an error."""
     return support_pairs(ssp.support, policy)
 

@@ -1,4 +1,4 @@
-"""Evaluation of a given policy: its expected loss and its expected steps to the goal."""
+"""Evaluation of a given policy: its expected loss, its expected steps to the goal, and whether it is proper."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from goalbound.jit.compile import Run
 from goalbound.models import SSP
 from goalbound.models.arrays import Rows
 from goalbound.models.validation import check_fraction
-from goalbound.planning.chain import ChainSolver, moves_of
-from goalbound.planning.checks import DIRECT_STATES, Policy, engine_for, pairs_of, require_ssp
-from goalbound.planning.kernels import bellman, graph, iteration
+from goalbound.planning.chain import ChainSolver, PolicyEvaluator, moves_of
+from goalbound.planning.checks import Policy, engine_for, pairs_of, require_ssp
+from goalbound.planning.kernels import bellman, graph
 from goalbound.planning.kernels.chain import Chain
-from goalbound.planning.properness import moving_policy
-from goalbound.planning.reduction import rows_of
+from goalbound.planning.reduction import entries_of, rows_of
 from goalbound.planning.solution import Status
 
 SMALLEST_AIM = 1e-30
@@ -26,15 +25,6 @@ SMALLEST_NORMAL = 2.0**-1022
 """Below it floats are multiples of 2^-1074: fewer digits the smaller they are."""
 LARGE_ENOUGH = 2.0**-400
 """Where no loss is larger, all are scaled up: what is small beside them would be lost."""
-ROUNDING = 2.0**-53
-MOST_REFINEMENTS = 40
-TRUSTED_RESIDUAL = 1e-4
-"""Down to this residual, in units, the solver's own measure is trusted."""
-SWEEP_RESIDUAL = 1e-2
-"""In relative terms, a residual above this is first brought down by sweeps alone."""
-SMOOTHING_SWEEPS = 50
-"""Sweeps at a time."""
-SMALLEST_UNIT = 1e-200
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +64,9 @@ def evaluate(ssp: SSP, policy: Policy, *, tolerance: float = 1e-10) -> Evaluatio
     array([inf,  0.])
     """
     check_fraction(tolerance, "tolerance", "a relative error")
-    rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
-    policy_graph = _PolicyGraph.of(ssp, pairs_of(ssp, policy), rows, run)
-    steps, steps_error = _solved(
-        rows._replace(losses=_ones(rows)), policy_graph, ~policy_graph.improper, run, tolerance
-    )
-    paying = policy_graph.reaching(
-        (policy_graph.pairs >= 0) & (rows.losses[np.maximum(policy_graph.pairs, 0)] > 0.0), run
-    )
-    values, values_error = _solved(rows, policy_graph, paying & ~policy_graph.infinite_loss, run, tolerance)
-    values[:-1][policy_graph.infinite_loss] = np.inf
-    steps[:-1][policy_graph.improper] = np.inf
+    graph_of = _PolicyGraph.of(require_ssp(ssp), pairs_of(ssp, policy))
+    steps, steps_error = graph_of.steps(tolerance)
+    values, values_error = graph_of.values(tolerance)
     error = float(max(values_error.max(), steps_error.max()))
     return Evaluation(values, steps, error, Status.CONVERGED if error <= tolerance else Status.ROUNDING)
 
@@ -96,17 +78,43 @@ def hitting_times(ssp: SSP, policy: Policy, *, tolerance: float = 1e-10) -> NDAr
     computed that accurately is NaN.
     """
     check_fraction(tolerance, "tolerance", "a relative error")
-    rows, run = rows_of(require_ssp(ssp)), engine_for(ssp)
-    policy_graph = _PolicyGraph.of(ssp, pairs_of(ssp, policy), rows, run)
-    steps, errors = _solved(rows._replace(losses=_ones(rows)), policy_graph, ~policy_graph.improper, run, tolerance)
-    steps[errors > tolerance] = np.nan
-    steps[:-1][policy_graph.improper] = np.inf
-    return steps
+    steps, errors = _PolicyGraph.of(require_ssp(ssp), pairs_of(ssp, policy)).steps(tolerance)
+    return np.where(errors > tolerance, np.nan, steps)
+
+
+def is_proper(ssp: SSP, policy: Policy) -> bool:
+    """Whether a policy (an action for each state, by number or name) reaches the goal with probability one from every
+    state. O(M).
+
+    >>> walk = SSP.dense([[0.1, 0.0]], [[[0.5, 0.5], [1.0, 0.0]]])
+    >>> is_proper(walk, [0]), is_proper(walk, [1])
+    (True, False)
+    """
+    pairs = pairs_of(require_ssp(ssp), policy)
+    moving = _moving_policy(ssp, pairs) if (pairs >= 0).all() else pairs
+    if (moving < 0).any():
+        return False
+    solver = ChainSolver(rows_of(ssp), engine_for(ssp), None)
+    solver.set_policy(moving)
+    return bool(solver.reaches_goal().all())
+
+
+def _moving_policy(ssp: SSP, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The policy with -1 where its pair never leaves the state."""
+    support = ssp.support
+    entry, lengths = entries_of(support.next_start, pairs)
+    state = np.repeat(np.arange(support.states), lengths)
+    moves = (support.next_state[entry] != state) & (ssp.probabilities[entry] > 0.0)
+    out = pairs.copy()
+    out[np.bincount(state[moves], minlength=support.states) == 0] = -1
+    return out
 
 
 class _PolicyGraph(NamedTuple):
     """A policy's pairs, its chain, and the properties of its graph."""
 
+    rows: Rows
+    run: Run
     pairs: NDArray[np.int64]
     """[S] the pair of each state, -1 if none"""
     chain: Chain
@@ -118,18 +126,16 @@ class _PolicyGraph(NamedTuple):
     """[S] the policy may pay forever, or come to a state that is left out"""
 
     @classmethod
-    def of(cls, ssp: SSP, pairs: NDArray[np.int64], rows: Rows, run: Run) -> _PolicyGraph:
-        states = ssp.support.states
+    def of(cls, ssp: SSP, pairs: NDArray[np.int64]) -> _PolicyGraph:
+        rows, run, states = rows_of(ssp), engine_for(ssp), ssp.support.states
         solver = ChainSolver(rows, run, None)
-        moving = np.where(pairs >= 0, moving_policy(ssp, np.maximum(pairs, 0)), -1)
+        moving = np.where(pairs >= 0, _moving_policy(ssp, np.maximum(pairs, 0)), -1)
         solver.set_policy(moving)
         exits = (moving >= 0) & (solver.chain.exit > 0.0)
         ending = exits.copy()
         order = np.empty(states, dtype=np.int32)
         reached = run(graph.chain_reach)(solver.chain, order, ending)
         order[reached:] = np.flatnonzero(~ending)
-        empty = np.empty(0, dtype=bool)
-        policy_graph = cls(pairs, solver.chain, order, empty, empty)
         usable = np.zeros(ssp.support.pairs, dtype=bool)
         usable[moving[moving >= 0]] = True
         component = np.empty(states, dtype=np.int64)
@@ -140,26 +146,36 @@ class _PolicyGraph(NamedTuple):
         leaves[component[exits]] = True
         pays = np.zeros(states, dtype=bool)
         pays[component[(pairs < 0) | (rows.losses[np.maximum(pairs, 0)] > 0.0)]] = True
+        policy_graph = cls(rows, run, pairs, solver.chain, order, ~ending, (pays & ~leaves)[component])
         return policy_graph._replace(
-            improper=policy_graph.reaching(~ending, run),
-            infinite_loss=policy_graph.reaching((pays & ~leaves)[component], run),
+            improper=policy_graph.reaching(policy_graph.improper),
+            infinite_loss=policy_graph.reaching(policy_graph.infinite_loss),
         )
 
-    def reaching(self, targets: NDArray[np.bool_], run: Run) -> NDArray[np.bool_]:
+    def reaching(self, targets: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """[S] the states from which the targets are reached with positive probability."""
         out = targets.copy()
-        run(graph.chain_reach)(self.chain, np.empty(len(out), dtype=np.int32), out)
+        self.run(graph.chain_reach)(self.chain, np.empty(len(out), dtype=np.int32), out)
         return out
 
+    def steps(self, tolerance: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[S + 1] the expected steps to the goal, and [S + 1] bounds of their relative errors."""
+        ones = np.ones(len(self.rows.losses))
+        ones.flags.writeable = False
+        steps, errors = _solved(self._replace(rows=self.rows._replace(losses=ones)), ~self.improper, tolerance)
+        steps[:-1][self.improper] = np.inf
+        return steps, errors
 
-def _ones(rows: Rows) -> NDArray[np.float64]:
-    ones = np.ones(len(rows.losses))
-    ones.flags.writeable = False
-    return ones
+    def values(self, tolerance: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """[S + 1] the expected losses, and [S + 1] bounds of their relative errors."""
+        paying = self.reaching((self.pairs >= 0) & (self.rows.losses[np.maximum(self.pairs, 0)] > 0.0))
+        values, errors = _solved(self, paying & ~self.infinite_loss, tolerance)
+        values[:-1][self.infinite_loss] = np.inf
+        return values, errors
 
 
 def _solved(
-    rows: Rows, policy_graph: _PolicyGraph, wanted: NDArray[np.bool_], run: Run, tolerance: float
+    policy_graph: _PolicyGraph, wanted: NDArray[np.bool_], tolerance: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[S + 1] values over the wanted states (0 elsewhere), and [S + 1] bounds of their relative errors.
 
@@ -170,9 +186,9 @@ def _solved(
     if not wanted.any():
         return values, errors
     policy = np.where(wanted, policy_graph.pairs, -1)
-    rows, exponent = _enlarged(rows, policy[wanted])
+    rows, exponent = _enlarged(policy_graph.rows, policy[wanted])
     floor = 1e-3 * float(rows.losses[policy[wanted]].mean())
-    state = PolicyEvaluator(rows, run, ChainSolver(rows, run, policy_graph.order), values, floor)
+    state = PolicyEvaluator(ChainSolver(rows, policy_graph.run, policy_graph.order), values, floor)
     aim = tolerance / 8.0
     while True:
         with np.errstate(all="ignore"):  # near the limits of float64; the error bound covers it
@@ -214,149 +230,3 @@ def _with_errors(
     small = found < np.ldexp(SMALLEST_NORMAL, exponent)  # scaled back they are rounded to a multiple of 2^-1074
     error[small] += np.ldexp(1.0, exponent - 1075) / found[small] * (1.0 + error[small])
     return total, np.where(np.isnan(error), np.inf, error)
-
-
-class PolicyEvaluator:
-    """Evaluates policies one after the other, each from the values of the one before.
-
-    The residual (loss + P v - v, self loops taken out) is measured in ``unit[S]``, the loss paid until the state is
-    left plus ``floor``: if it is at most r everywhere, the values are off by at most r (v + floor * moves to the goal).
-    Where float64 is too coarse for that, ``low`` holds the trailing part of the values; it is empty until then.
-    With ``relative`` the unit is the loss plus half the variance of the next value over the value, and steps are taken
-    in relative terms: for values so different in size that an absolute measure would not see the small ones.
-    ``drift`` sums the spans of all changes so far (see ``kernels.bellman.improve``).
-    """
-
-    def __init__(self, rows: Rows, run: Run, solver: ChainSolver, values: NDArray[np.float64], floor: float) -> None:
-        self.rows, self.run, self.solver = rows, run, solver
-        self.values = values
-        self.floor = floor
-        self.low = np.empty(0)
-        self._kept = solver.evaluated(values, self.low)
-        self.unit, self._residual = self._kept.unit, self._kept.residual
-        self.smallest = float(np.min(rows.losses, initial=1.0))
-        self.drift = 0.0
-        self.relative = False
-        self._policy = np.full(solver.states, -1, dtype=np.int64)
-
-    def set_policy(self, policy: NDArray[np.int64]) -> float:
-        """Set the policy (pairs; -1 for states left out); returns the residual of the values under it."""
-        self._policy = policy
-        largest = self.run(iteration.set_policy)(self._kept, policy, self._unit_floor)
-        self.solver.chain_changed()
-        return self._in_units(largest)
-
-    def improve_policy(
-        self, usable: NDArray[np.bool_], share: float, settled: NDArray[np.float64], *, last: bool
-    ) -> tuple[int, float]:
-        """Let states of the policy switch to pairs that are better by more than ``share`` units, and set that policy.
-
-        Returns how many did, and the residual of the values; with ``last``, nothing is set or measured if none did.
-        """
-        switched, largest = self.run(iteration.improve_policy)(
-            self._kept, usable, float(share), self.drift, settled, self._policy, self._unit_floor, last
-        )
-        if last and not switched:
-            return 0, 0.0
-        self.solver.chain_changed()
-        return switched, self._in_units(largest)
-
-    @property
-    def _unit_floor(self) -> float:
-        return 0.0 if self.relative else self.floor
-
-    def measure_residual(self) -> float:
-        """The largest residual, in units."""
-        return self._in_units(self._residuals(self._unit_floor, self.unit))
-
-    def _in_units(self, largest: float) -> float:
-        """The largest residual, once the unit is complete."""
-        if self.relative:
-            self.run(bellman.add_value_variance)(self.rows, self._policy, self.values, self.unit)
-            self.unit += SMALLEST_UNIT
-            largest = float(np.max(np.abs(self._residual) / self.unit, initial=0.0))
-        return largest
-
-    def _residuals(self, floor: float, out_unit: NDArray[np.float64]) -> float:
-        largest: float = self.run(bellman.policy_residual)(
-            self.rows, self._policy, self.values, self.low, floor, self._residual, out_unit
-        )
-        return largest
-
-    def evaluate(self, found: float, target: float) -> float:
-        """Bring the residual from ``found`` down to ``target``, if it can be; returns what was reached."""
-        if self.relative and found > SWEEP_RESIDUAL:
-            found = self._sweep(found)
-        for _ in range(MOST_REFINEMENTS):
-            if found <= target:
-                break
-            before = found, self.values.copy(), self.low.copy()
-            found, trusted = self._step(target)
-            if trusted:
-                return found
-            if found > target and not len(self.low) and target < 16.0 * ROUNDING * self._largest():
-                self.use_extended_precision()  # what is left is rounding of the values themselves
-                found = self.measure_residual()
-                continue
-            if not found < before[0]:
-                self.values[:], self.low[:] = before[1:]
-                return self.measure_residual()
-            if found > 0.5 * before[0]:
-                break
-        return found
-
-    def _step(self, target: float) -> tuple[float, bool]:
-        """Solve for a step and add it; the residual, and whether it is the solver's own and suffices.
-
-        Far from rounding it does, if all of the step could be added.
-        """
-        trusted = target > TRUSTED_RESIDUAL and not self.relative
-        if self.relative or self.solver.states <= DIRECT_STATES:
-            weights = np.maximum(self.values[:-1], SMALLEST_UNIT) if self.relative else None
-            step, reached = self.solver.solve(self._residual, self.unit, 0.7 * target, weights=weights)
-            self._kept.x[:] = self.solver.to_solver_order(step)
-        else:
-            added, reached, span, own = self.solver.take_step(
-                self._kept, self._policy, self._unit_floor, target, trusted=trusted
-            )
-            if added:
-                self.drift += span
-                return reached, own
-        span, whole = self.run(iteration.add_step)(self._kept)
-        self.drift += float(span)
-        if whole and trusted and reached <= target:
-            return reached, True
-        return self.measure_residual(), False
-
-    def _sweep(self, found: float) -> float:
-        """Sweeps of v = loss + weight v, which put right what was too small to be seen."""
-        loss = np.empty_like(self.unit)
-        self._residuals(0.0, loss)
-        for _ in range(MOST_REFINEMENTS):
-            swept = self.solver.sweep(loss, self.total[:-1], SMOOTHING_SWEEPS)
-            self.drift += float(np.ptp(np.append(swept - self.values[:-1], 0.0)))
-            self.values[:-1] = swept
-            self.low[:] = 0.0
-            found = self.measure_residual()
-            if found <= SWEEP_RESIDUAL:  # until then a front may be moving through, at the same residual all the time
-                break
-        return found
-
-    def use_extended_precision(self) -> None:
-        """From now on carry the trailing part of the values, and measure residuals in twice the usual precision."""
-        if not len(self.low):
-            self.low = np.zeros_like(self.values)
-            self._kept = self._kept._replace(low=self.low)
-
-    def use_relative_units(self) -> None:
-        """From now on measure in relative terms."""
-        self.relative = True
-
-    def _largest(self) -> float:
-        """The largest value, in units."""
-        return float(np.max(self.values[:-1] / self.unit, initial=0.0))
-
-    @property
-    def total(self) -> NDArray[np.float64]:
-        """[S + 1] the values, both parts added."""
-        return self.values + self.low if len(self.low) else self.values

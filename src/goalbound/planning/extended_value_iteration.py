@@ -8,25 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound import models  # for models.SSP, which is loaded when it is asked for
 from goalbound.errors import ArgumentError
-from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models import BallSet, IntervalSet, Support
 from goalbound.models.support import with_goal
-from goalbound.models.validation import (
-    ROW_TOLERANCE,
-    check_array,
-    check_fraction,
-    check_int,
-    set_readonly,
-    short_repr,
-)
+from goalbound.models.validation import ROW_TOLERANCE, check_array, check_fraction, check_int, set_readonly, short_repr
 from goalbound.planning.checks import EFFORT
 from goalbound.planning.kernels import value_iteration as kernels
 from goalbound.planning.kernels.stochastic_rows import NO_GOAL
 from goalbound.planning.kernels.value_iteration import (
     INTERVAL_SET,
     L2_BALL,
-    ROUNDING,
-    UNDERFLOW,
     UncertaintySet,
     ValueIterationState,
     new_uncertainty_set,
@@ -65,7 +57,7 @@ class OptimisticSolution:
     sweeps: int
     status: Status
 
-    def model(self) -> SSP:
+    def model(self) -> models.SSP:
         """The optimistic model as a problem on the declared support."""
         return optimistic_model(self.support, self.losses, self.rows)
 
@@ -113,11 +105,8 @@ def extended_value_iteration(
     floor = math.ldexp(least, exponent)
     arrays = uncertainty_arrays(sets)._replace(losses=losses)
     iteration = _initial_state(support, floor, start, exponent)
-    made = int(
-        EFFORT.engine(support.triples)(kernels.value_iteration)(
-            arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)
-        )
-    )
+    run = EFFORT.engine(support.triples)
+    made = int(run(kernels.value_iteration)(arrays, iteration, tolerance * floor, min(int(sweeps), MOST_SWEEPS)))
     residual = float(iteration.progress["residual"])
     lower, upper = scaled_back(*value_bounds(iteration.values, residual, floor), exponent)
     status = Status.CONVERGED
@@ -126,14 +115,14 @@ def extended_value_iteration(
     elif np.isinf(upper).any() or (upper - lower > 4.0 * tolerance * upper).any():
         status = Status.ROUNDING
     return OptimisticSolution(
-        support,
-        lower,
-        upper,
-        support.pair_action[iteration.policy].astype(np.int64),
-        sets.loss_low,
-        optimistic_rows(support, arrays, iteration),
-        made,
-        status,
+        support=support,
+        values=lower,
+        upper=upper,
+        policy=support.pair_action[iteration.policy].astype(np.int64),
+        losses=sets.loss_low,
+        rows=optimistic_rows(support, arrays, iteration),
+        sweeps=made,
+        status=status,
     )
 
 
@@ -185,7 +174,7 @@ def value_bounds(
 
     Where losses are so small that the squares of values vanish, backups are only bounds from below: no upper bound.
     """
-    error = residual + ROUNDING * float(values.max()) + UNDERFLOW
+    error = residual + kernels.ROUNDING * float(values.max()) + kernels.UNDERFLOW
     lower = values * (1.0 - error / (error + floor))
     if error >= floor or floor < 1.0 / LARGEST:
         upper = np.full_like(values, np.inf)
@@ -198,10 +187,8 @@ def value_bounds(
 def uncertainty_arrays(sets: BallSet | IntervalSet) -> UncertaintySet:
     """The set as kernels take it. The goal stands last in a row, so leaving it out of balls moves nothing."""
     support = sets.support
-    arrays = new_uncertainty_set(
-        support.pair_start, support.next_start, ceiling=np.inf,
-        shape=INTERVAL_SET if isinstance(sets, IntervalSet) else L2_BALL,
-    )  # fmt: skip
+    shape = INTERVAL_SET if isinstance(sets, IntervalSet) else L2_BALL
+    arrays = new_uncertainty_set(support.pair_start, support.next_start, ceiling=np.inf, shape=shape)
     arrays.state[:] = support.next_state
     arrays.losses[:] = sets.loss_low
     if isinstance(sets, IntervalSet):
@@ -228,7 +215,7 @@ def optimistic_rows(support: Support, sets: UncertaintySet, iteration: ValueIter
     return set_readonly(rows)
 
 
-def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> SSP:
+def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArray[np.float64]) -> models.SSP:
     """Losses [N] and rows [M], which may lack mass, as a problem: what they lack goes to the goal.
 
     Of pairs that cannot lead there by the support, those may that lack mass: Rmax sends what it does not know there.
@@ -240,7 +227,7 @@ def optimistic_model(support: Support, losses: NDArray[np.float64], rows: NDArra
     to_goal = full.next_state == full.states
     entries[to_goal] = 0.0
     entries[to_goal] = np.maximum(1.0 - np.add.reduceat(entries, full.next_start[:-1])[full.leads_to_goal], 0.0)
-    return SSP(full, np.minimum(losses, 1.0), entries)
+    return models.SSP(full, np.minimum(losses, 1.0), entries)
 
 
 def _initial_state(support: Support, floor: float, start: ArrayLike | None, exponent: int) -> ValueIterationState:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,8 +15,8 @@ from goalbound.models.validation import check_array, check_fraction
 from goalbound.planning.checks import pairs_of, require_contextual
 from goalbound.planning.kernels import batch
 from goalbound.planning.kernels.batch import NONE, SLOTS, UNKNOWN, Components
-from goalbound.planning.kernels.elimination import new_evaluation_workspace
-from goalbound.planning.solution import Status
+from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
+from goalbound.planning.solution import Solution, Status
 from goalbound.planning.solve import solve
 
 MOST_ELIMINATED = 300
@@ -72,88 +74,84 @@ class OptimalValues:
     def __init__(self, problem: LinearCSSP, *, tolerance: float = 1e-9) -> None:
         self.problem = require_contextual(problem)
         self.tolerance = check_fraction(tolerance, "tolerance", "a relative width")
-        self._batch = _Batch(problem) if problem.support.states <= MOST_ELIMINATED else None
+        self._batch = _Batch.of(problem) if problem.support.states <= MOST_ELIMINATED else None
 
     def at(self, contexts: ArrayLike) -> NDArray[np.float64]:
         """[K, S + 1] the optimal values under each of ``contexts[K, d]``; they do not depend on those before."""
-        query = _Query(self.problem, _checked(self.problem, contexts), self.tolerance)
-        if self._batch is not None:
-            self._batch.solve(query)
-        else:
-            for n in range(len(query.contexts)):
-                query.solve_context(n)
-        return query.values
+        points = _checked(self.problem, contexts)
+        support, kept, known = self.problem.support, self._batch, dict[bytes, int]()
+        values = np.empty((len(points), support.states + 1))
+        work = support.triples * (points.shape[1] + 2) + support.states**3  # of one context
+        run = None if kept is None else _EFFORT.engine(len(points) * work // WORK_RATIO)
+        done = 0
+        while done < len(points):
+            if run is not None and kept is not None:
+                with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
+                    done, missing = run(batch.solve_batch)(
+                        kept.components, points, done, self.tolerance, *kept[1:], values
+                    )
+                if missing >= 0:
+                    kept.starts[missing] = _start(self.problem, missing)
+                    continue
+                if done == len(points):
+                    break
+            key = points[done].tobytes()
+            if key in known:
+                values[done] = values[known[key]]
+            else:
+                solution = self._solved(points[done], f"contexts[{done}]")
+                values[done] = solution.values
+                if kept is not None:
+                    kept.policy[:] = pairs_of(solution.problem, solution.policy)
+                if len(known) < MOST_CACHED:
+                    known[key] = done
+            done += 1
+        return values
 
-
-class _Query:
-    """Contexts and their values, with the planner for those that the batch kernel cannot solve."""
-
-    def __init__(self, problem: LinearCSSP, contexts: NDArray[np.float64], tolerance: float) -> None:
-        self.problem, self.contexts, self.tolerance = problem, contexts, tolerance
-        self.values = np.empty((len(contexts), problem.support.states + 1))
-        self._solved: dict[bytes, int] = {}
-
-    def solve_context(self, n: int) -> NDArray[np.int64] | None:
-        """Solve context n by the planner; the pairs [S] of its policy, None if the context was solved before."""
-        key = self.contexts[n].tobytes()
-        if key in self._solved:
-            self.values[n] = self.values[self._solved[key]]
-            return None
-        ssp = self.problem.at(self.contexts[n])
+    def _solved(self, context: NDArray[np.float64], name: str) -> Solution:
+        """The answer of the planner, or an error that names the context."""
+        named = f"{name} = {np.array2string(context, separator=', ', threshold=8)}"
         try:
-            solution = solve(ssp, tolerance=self.tolerance)
+            solution = solve(self.problem.at(context), tolerance=self.tolerance)
         except NoProperPolicy as error:
-            error.args = (f"{self._context_name(n)}: {error}",)
+            error.args = (f"{named}: {error}",)
             raise
         if solution.status is not Status.CONVERGED:
             raise ArgumentError(
-                f"{self._context_name(n)}: {solution.status.value} ({solution.width:.1e} against {self.tolerance:g}); "
-                "ask for a larger tolerance"
+                f"{named}: {solution.status.value} ({solution.width:.1e} against {self.tolerance:g}); ask for a larger "
+                "tolerance"
             )
-        self.values[n] = solution.values
-        if len(self._solved) < MOST_CACHED:
-            self._solved[key] = n
-        return pairs_of(ssp, solution.policy)
-
-    def _context_name(self, n: int) -> str:
-        return f"contexts[{n}] = {np.array2string(self.contexts[n], separator=', ', threshold=8)}"
+        return solution
 
 
-class _Batch:
-    """The arrays of the batch kernel, a policy to start from for each component, and the last best policies."""
+class _Batch(NamedTuple):
+    """What the batch kernel keeps: arrays, a policy to start from for each component, and the last best policies."""
 
-    def __init__(self, problem: LinearCSSP) -> None:
-        support, size = problem.support, problem.context_size
-        self.components = Components(
-            np.array(problem.losses.T, order="C"), np.array(problem.probabilities.T, order="C")
-        )  # a component's numbers side by side, so that mixing goes through memory in order
+    components: Components
+    starts: NDArray[np.int64]
+    """[d, S]"""
+    rows: Rows
+    workspace: EvaluationWorkspace
+    policies: NDArray[np.int64]
+    """[SLOTS, S] of contexts nearby"""
+    policy: NDArray[np.int64]
+    """[S] of the last context"""
+
+    @classmethod
+    def of(cls, problem: LinearCSSP) -> _Batch:
+        """Nothing was solved yet."""
+        support, states = problem.support, problem.support.states
+        # A component's numbers stand side by side, so that mixing goes through memory in order.
+        parts = (np.array(table.T, order="C") for table in (problem.losses, problem.probabilities))
         mixed = np.empty(support.pairs), np.empty(support.triples)
-        self.rows = Rows(support.pair_start, support.next_start, support.next_state, *mixed)
-        self.workspace = new_evaluation_workspace(support.states)
-        self.starts = np.full((size, support.states), UNKNOWN, dtype=np.int64)
-        self.policies = np.full((SLOTS, support.states), UNKNOWN, dtype=np.int64)
-        self.policy = np.full(support.states, UNKNOWN, dtype=np.int64)
-        self.work = support.triples * (size + 2) + support.states**3
-        """of one context"""
-
-    def solve(self, query: _Query) -> None:
-        """All contexts; those that the kernel cannot solve by the planner."""
-        count = len(query.contexts)
-        run = _EFFORT.engine(count * self.work // WORK_RATIO)
-        done = 0
-        while done < count:
-            with np.errstate(all="ignore"):  # near the limits of float64; the certificate covers it
-                done, missing = run(batch.solve_batch)(
-                    self.components, query.contexts, done, query.tolerance, self.starts, self.rows, self.workspace,
-                    self.policies, self.policy, query.values,
-                )  # fmt: skip
-            if missing >= 0:
-                self.starts[missing] = _start(query.problem, missing)
-            elif done < count:
-                solved = query.solve_context(done)
-                if solved is not None:
-                    self.policy[:] = solved
-                done += 1
+        return cls(
+            Components(*parts),
+            np.full((problem.context_size, states), UNKNOWN, dtype=np.int64),
+            Rows(support.pair_start, support.next_start, support.next_state, *mixed),
+            new_evaluation_workspace(states),
+            np.full((SLOTS, states), UNKNOWN, dtype=np.int64),
+            np.full(states, UNKNOWN, dtype=np.int64),
+        )
 
 
 def _start(problem: LinearCSSP, component: int) -> NDArray[np.int64]:

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
 from goalbound.models import BallSet, IntervalSet, LossScale, Support
-from goalbound.models.validation import check_fraction, check_type, set_readonly
+from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models.validation import check_fraction, set_readonly
 from goalbound.planning.checks import support_pairs
 from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
-from goalbound.planning.plausible_rows import PlausibleRows, may_arrive, may_never_arrive, only_pairs
-from goalbound.planning.robust_values import bounds_status, lower_bounds, upper_bounds
 from goalbound.planning.solution import Status
 from goalbound.terminal import one_line, table
 
@@ -71,11 +70,9 @@ class PolicyBounds:
         (array([20.,  0.]), None)
         """
         check_unit(scale, self.loss_scale)
-        return replace(
-            self, lower=amounts_at_least(scale, self.lower), upper=amounts_at_most(scale, self.upper),
-            estimate=None if self.estimate is None else set_readonly(np.asarray(scale.to_unit(self.estimate))),
-            loss_scale=scale,
-        )  # fmt: skip
+        lower, upper = amounts_at_least(scale, self.lower), amounts_at_most(scale, self.upper)
+        estimate = None if self.estimate is None else set_readonly(np.asarray(scale.to_unit(self.estimate)))
+        return replace(self, lower=lower, upper=upper, estimate=estimate, loss_scale=scale)
 
     @property
     def unit(self) -> str | None:
@@ -147,10 +144,8 @@ class PolicyBounds:
     def __str__(self) -> str:
         support = self.support
         names = [one_line(support.state_label(s)) for s in range(min(support.states, SHOWN))]
-        columns: list[tuple[str, Floats | None]] = [
-            ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
-        ]  # fmt: skip
-        shown = [(with_unit(head, self.loss_scale), numbers) for head, numbers in columns if numbers is not None]
+        columns = {"at least": self.lower, "estimate": self.estimate, "at most": self.upper}
+        shown = [(with_unit(head, self.loss_scale), each) for head, each in columns.items() if each is not None]
         cells = [
             [name, one_line(support.action_label(int(self.policy[s]))), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)
@@ -179,30 +174,6 @@ class PolicyBounds:
     def _listed(self, states: NDArray[np.int64]) -> str:
         some = ", ".join(one_line(self.support.state_label(int(s))) for s in states[:SHOWN])
         return some + (f" and {len(states) - SHOWN} more" if len(states) > SHOWN else "")
-
-
-def check_unit(scale: LossScale, has: LossScale | None) -> None:
-    """An error unless this is a scale, and what is to be shown in its unit has none yet."""
-    check_type(scale, LossScale, "scale", 'give a LossScale, such as LossScale("min", cap=60)')
-    if has is not None:
-        raise ArgumentError(f"scale: these numbers are in {has.unit} already; convert those of the learner inside")
-
-
-def with_unit(head: str, scale: LossScale | None) -> str:
-    """The head of a column, with the unit of its numbers."""
-    return head if scale is None else f"{head} ({one_line(scale.unit)})"
-
-
-def amounts_at_least(scale: LossScale, losses: Floats) -> Floats:
-    """Lower bounds in the unit: rounded down."""
-    amounts = np.nextafter(scale.to_unit(losses), 0.0)
-    return set_readonly(np.where(np.isinf(losses), losses, amounts))
-
-
-def amounts_at_most(scale: LossScale, losses: Floats) -> Floats:
-    """Upper bounds in the unit: rounded up; no loss stays none."""
-    amounts = np.nextafter(scale.to_unit(losses), np.inf)
-    return set_readonly(np.where(losses == 0.0, 0.0, amounts))
 
 
 def policy_bounds(
@@ -244,18 +215,24 @@ def policy_bounds(
     >>> bounds.lower.round(4), bounds.upper.round(4)  # 0.2 / (1 - 0.4), 0.4 / (1 - 0.6)
     (array([0.3333, 0.    ]), array([1., 0.]))
     """
+    from goalbound.planning import robust_values as robust  # learners load this module, and few ask for bounds
+
     tolerance = check_fraction(tolerance, "tolerance", "relative to the bounds")
     support = checked_sets(sets).support
     pairs = policy_pairs(support, policy)
-    only, exponent = _scaled(only_pairs(normalised(sets), pairs))
-    rows = PlausibleRows(only)
-    never = may_never_arrive(rows)
-    upper, found = upper_bounds(only, ~never, tolerance)
-    lower, status = lower_bounds(only, may_arrive(rows), tolerance)
+    only, exponent = _scaled(robust.only_pairs(normalised(sets), pairs))
+    rows = robust.PlausibleRows(only)
+    never = robust.may_never_arrive(rows)
+    upper, found = robust.upper_bounds(only, ~never, tolerance)
+    lower, status = robust.lower_bounds(only, robust.may_arrive(rows), tolerance)
     if status is Status.CONVERGED:
         status = found
-    if exponent and status is Status.CONVERGED:
-        status = _scaled_status(lower, upper, exponent, tolerance)
+    if exponent and status is Status.CONVERGED:  # scaled back, what is nearly 0 is rounded
+        for bounds, back in zip((lower, upper), scaled_back(lower, upper, -exponent), strict=True):
+            finite = np.isfinite(bounds)
+            moved = np.abs(np.ldexp(back[finite], -exponent) - bounds[finite])
+            if robust.bounds_status(moved, bounds[finite], tolerance) is not Status.CONVERGED:
+                status = Status.ROUNDING
     lower, upper = scaled_back(lower, upper, -exponent)
     return PolicyBounds(
         support,
@@ -319,13 +296,3 @@ def _scaled(sets: BallSet | IntervalSet) -> tuple[BallSet | IntervalSet, int]:
         return sets, 0
     low, high = scaled_back(sets.loss_low, sets.loss_high, exponent)
     return replace(sets, loss_low=low, loss_high=high), exponent
-
-
-def _scaled_status(lower: Floats, upper: Floats, exponent: int, tolerance: float) -> Status:
-    """Whether bounds stay within the tolerance when they are scaled back, which rounds those that are nearly 0."""
-    for bounds, back in zip((lower, upper), scaled_back(lower, upper, -exponent), strict=True):
-        finite = np.isfinite(bounds)
-        moved = np.abs(np.ldexp(back[finite], -exponent) - bounds[finite])
-        if bounds_status(moved, bounds[finite], tolerance) is not Status.CONVERGED:
-            return Status.ROUNDING
-    return Status.CONVERGED

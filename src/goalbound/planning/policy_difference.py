@@ -118,9 +118,16 @@ def _side(sets: IntervalSet, bounds: PolicyBounds) -> _Side | None:
     if not (np.isfinite(visits).all() and np.isfinite(values).all()):
         return None
     return _Side(
-        pairs, low, high, plain.loss_low[pairs], plain.loss_high[pairs], values, visits,
-        bounds.lower[:-1] - values[:-1], bounds.upper[:-1] - values[:-1],
-    )  # fmt: skip
+        pairs=pairs,
+        low=low,
+        high=high,
+        loss_low=plain.loss_low[pairs],
+        loss_high=plain.loss_high[pairs],
+        values=values,
+        visits=visits,
+        least=bounds.lower[:-1] - values[:-1],
+        most=bounds.upper[:-1] - values[:-1],
+    )
 
 
 def _difference(ours: _Side, theirs: _Side, alike: NDArray[np.bool_], state: int) -> float:
@@ -137,10 +144,8 @@ def _difference(ours: _Side, theirs: _Side, alike: NDArray[np.bool_], state: int
     losses += np.maximum(-alone * theirs.loss_low, -alone * theirs.loss_high)
     bound = constant + float(rows.sum() + losses.sum())
     bound += _remainder(ours, theirs, alike, state)
-    largest = max(
-        float(np.abs(one).max()) for side in (ours, theirs)
-        for one in (side.values, side.least, side.most, side.loss_high)
-    )  # fmt: skip
+    parts = (part for side in (ours, theirs) for part in (side.values, side.least, side.most, side.loss_high))
+    largest = max(float(np.abs(part).max()) for part in parts)
     terms = (len(k) + 2.0) ** 2 * (1.0 + float(np.abs(k).sum() + np.abs(m).sum()))
     return bound + UNIT * terms * largest
 

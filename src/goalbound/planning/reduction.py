@@ -11,15 +11,17 @@ own backups is below every proper policy's value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.errors import NoProperPolicy
 from goalbound.jit.compile import Run
 from goalbound.models import SSP
 from goalbound.models.arrays import Reverse, Rows
+from goalbound.planning.checks import engine_for, require_ssp
 from goalbound.planning.kernels import graph
 
 SHALLOW = 1e-4
@@ -40,6 +42,13 @@ def reverse_of(rows: Rows, usable: NDArray[np.bool_], run: Run) -> Reverse:
     return Reverse(start, pair[:edges])
 
 
+def entries_of(next_start: NDArray[np.int64], pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of the rows of these pairs, one row after the other, and the length of each row."""
+    lengths = next_start[pairs + 1] - next_start[pairs]
+    begin = np.cumsum(lengths) - lengths
+    return np.repeat(next_start[pairs] - begin, lengths) + np.arange(int(lengths.sum())), lengths
+
+
 def states_of(rows: Rows) -> NDArray[np.int32]:
     """[N] the state of each pair."""
     return np.repeat(np.arange(len(rows.pair_start) - 1, dtype=np.int32), np.diff(rows.pair_start))
@@ -51,35 +60,26 @@ class Reduction:
 
     Attributes:
         rows, usable: the reduced problem with Q states; pairs that are not usable never move or lead to lost states.
+            Lost states still count where nothing was collapsed.
+        lost: [S] states without a proper policy.
+        short_path_policy: [Q] a pair of each state on a good way to the goal; None if some state has none
+            (:func:`reach_by_sweeps`).
+        reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
         class_of: [S] reduced state of each state; Q if it is free, -1 if lost. None if nothing was collapsed.
         origin: pair of the problem that each reduced pair was; None if nothing was collapsed.
         loops: [N] pairs that stay inside a collapsed component at no loss (empty if nothing was collapsed).
         free_choice: [S] the pair that leads free states on, -1 elsewhere (empty likewise).
-        lost: [S] states without a proper policy.
-        reverse: reverse edges of ``rows``, if the analysis needed them; None if not.
-        short_path_policy: [Q] a pair of each state on a good way to the goal; None if some state has none
-            (:func:`reach_by_sweeps`).
     """
 
     rows: Rows
     usable: NDArray[np.bool_]
-    class_of: NDArray[np.int32] | None
-    origin: NDArray[np.int64] | None
-    loops: NDArray[np.bool_]
-    free_choice: NDArray[np.int64]
     lost: NDArray[np.bool_]
-    reverse: Reverse | None
     short_path_policy: NDArray[np.int64] | None
-
-    @property
-    def states(self) -> int:
-        """Q, the number of reduced states; lost states still count where nothing was collapsed."""
-        return len(self.rows.pair_start) - 1
-
-    @property
-    def active(self) -> NDArray[np.bool_]:
-        """[Q] the reduced states that are to be solved."""
-        return ~self.lost if self.class_of is None else np.ones(self.states, dtype=bool)
+    reverse: Reverse | None = None
+    class_of: NDArray[np.int32] | None = None
+    origin: NDArray[np.int64] | None = None
+    loops: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    free_choice: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray[np.int64], bool]:
@@ -105,39 +105,37 @@ def reach_by_sweeps(rows: Rows, usable: NDArray[Any], run: Run) -> tuple[NDArray
 
 def reduce(ssp: SSP, run: Run) -> Reduction:
     """Analyse the graph of a problem and reduce it. O(M) per round of each kind; usually one or two rounds."""
-    rows = rows_of(ssp)
-    states, pairs = ssp.support.states, ssp.support.pairs
-    usable = np.empty(pairs, dtype=bool)
+    rows, pair_state = rows_of(ssp), ssp.support.pair_state
+    states = len(rows.pair_start) - 1
+    usable = np.empty(len(rows.losses), dtype=bool)
     smallest = run(graph.moving_pairs)(rows, usable)
     choice, good = reach_by_sweeps(rows, usable, run)
-    short_path_policy = choice if good else None
     scratch = np.empty(states + 1, dtype=np.int64)
     reverse = None
     if (choice < 0).any():
         reverse = reverse_of(rows, usable, run)
-        run(graph.proper_states)(reverse, ssp.support.pair_state, usable, choice, scratch)
+        run(graph.proper_states)(reverse, pair_state, usable, choice, scratch)
     lost = choice < 0
-    empty = np.empty(0, dtype=bool)
-    unreduced = Reduction(
-        rows, usable, None, None, empty, np.empty(0, dtype=np.int64), lost, reverse, short_path_policy
-    )
+    unreduced = Reduction(rows, usable, lost=lost, reverse=reverse, short_path_policy=choice if good else None)
     if smallest > 0.0:
         return unreduced
     free_choice = np.empty(states, dtype=np.int64)
     at_no_loss = usable & (rows.losses == 0.0)
     loss_free_edges = reverse_of(rows, at_no_loss, run)
-    run(graph.proper_states)(loss_free_edges, ssp.support.pair_state, at_no_loss.copy(), free_choice, scratch)
-    loops = _free_loops(ssp, rows, loss_free_edges, at_no_loss & (free_choice < 0)[ssp.support.pair_state], run)
+    run(graph.proper_states)(loss_free_edges, pair_state, at_no_loss.copy(), free_choice, scratch)
+    loops = _free_loops(rows, pair_state, loss_free_edges, at_no_loss & (free_choice < 0)[pair_state], run)
     if not loops.any() and not (free_choice >= 0).any():
         return unreduced
-    return _collapse(ssp, rows, usable, loops, free_choice, lost, run)
+    return _collapse(unreduced, loops, free_choice, run)
 
 
-def _free_loops(ssp: SSP, rows: Rows, reverse: Reverse, candidates: NDArray[Any], run: Run) -> NDArray[np.bool_]:
+def _free_loops(
+    rows: Rows, pair_state: NDArray[np.int32], reverse: Reverse, candidates: NDArray[Any], run: Run
+) -> NDArray[np.bool_]:
     """The pairs of the end components among the candidates: they can be played forever without leaving."""
-    component = np.empty(ssp.support.states, dtype=np.int64)
+    component = np.empty(len(rows.pair_start) - 1, dtype=np.int64)
     while True:
-        run(graph.drop_dead_ends)(rows, reverse, ssp.support.pair_state, candidates)
+        run(graph.drop_dead_ends)(rows, reverse, pair_state, candidates)
         if not candidates.any():
             return candidates
         run(graph.components)(rows, candidates, component)
@@ -145,11 +143,9 @@ def _free_loops(ssp: SSP, rows: Rows, reverse: Reverse, candidates: NDArray[Any]
             return candidates
 
 
-def _collapse(
-    ssp: SSP, rows: Rows, usable: NDArray[Any], loops: NDArray[Any], free_choice: NDArray[Any], lost: NDArray[Any],
-    run: Run,
-) -> Reduction:  # fmt: skip
-    states = ssp.support.states
+def _collapse(whole: Reduction, loops: NDArray[np.bool_], free_choice: NDArray[np.int64], run: Run) -> Reduction:
+    rows, usable, lost = whole.rows, whole.usable, whole.lost
+    states = len(lost)
     component = np.empty(states, dtype=np.int64)
     run(graph.components)(rows, loops, component)
     kept = (free_choice < 0) & ~lost
@@ -162,25 +158,36 @@ def _collapse(
     class_of[free_choice >= 0] = classes
     members = np.flatnonzero(kept)
     members = members[np.argsort(class_of[members], kind="stable")]
-    counts = np.empty(classes, dtype=np.int64)
-    triples = run(graph.measure_quotient)(rows, usable, members, class_of, counts)
-    pairs = int(counts.sum())
-    small = Rows(
-        np.concatenate(([0], np.cumsum(counts))),
-        np.empty(pairs + 1, dtype=np.int64),
-        np.empty(triples, dtype=np.int32),
-        np.empty(pairs),
-        np.empty(triples),
+    room = Rows(
+        np.empty(classes + 1, dtype=np.int64),
+        np.empty_like(rows.next_start),
+        np.empty_like(rows.next_state),
+        np.empty_like(rows.losses),
+        np.empty_like(rows.probabilities),
     )
-    origin = np.empty(pairs, dtype=np.int64)
-    filled = run(graph.fill_quotient)(rows, usable, members, class_of, classes, small, origin)
-    small = small._replace(next_state=small.next_state[:filled], probabilities=small.probabilities[:filled])
-    arrays = (small.pair_start, small.next_start, small.next_state, small.losses, small.probabilities)
-    for array in arrays:  # read-only like a problem's own arrays: one compiled form of each kernel serves both
+    origin = np.empty(len(rows.losses), dtype=np.int64)
+    triples = run(graph.fill_quotient)(rows, usable, members, class_of, classes, room, origin)
+    pairs = int(room.pair_start[-1])
+    small = room._replace(
+        next_start=room.next_start[: pairs + 1],
+        next_state=room.next_state[:triples],
+        losses=room.losses[:pairs],
+        probabilities=room.probabilities[:triples],
+    )
+    for array in small._asdict().values():  # read-only as a problem's are: one compiled form serves both
         array.flags.writeable = False
     all_pairs = np.ones(pairs, dtype=bool)
     choice, good = reach_by_sweeps(small, all_pairs, run)
-    return Reduction(small, all_pairs, class_of, origin, loops, free_choice, lost, None, choice if good else None)
+    return Reduction(
+        small,
+        all_pairs,
+        lost=lost,
+        short_path_policy=choice if good else None,
+        class_of=class_of,
+        origin=origin[:pairs],
+        loops=loops,
+        free_choice=free_choice,
+    )
 
 
 def expand_values(reduction: Reduction, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,3 +214,13 @@ def expand_policy(ssp: SSP, reduction: Reduction, policy: NDArray[np.int64], run
         reverse = reverse_of(rows, reduction.loops, run)
         run(graph.backward_reach)(reverse, support.pair_state, reduction.loops, len(chosen), out, scratch)
     return out
+
+
+def no_proper_policy(ssp: SSP, states: NDArray[np.int64]) -> NoProperPolicy:
+    """The error for states that cannot reach the goal; the first eight are named."""
+    return NoProperPolicy(states.tolist(), [ssp.support.state_name(s) for s in states[:8].tolist()])
+
+
+def blocking_states(ssp: SSP) -> NDArray[np.int64]:
+    """The states from which no policy reaches the goal with probability one, in increasing order. O(M) a round."""
+    return np.flatnonzero(reduce(require_ssp(ssp), engine_for(ssp)).lost)

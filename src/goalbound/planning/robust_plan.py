@@ -12,8 +12,8 @@ from goalbound.models.validation import check_fraction
 from goalbound.planning.checks import EFFORT
 from goalbound.planning.extended_value_iteration import extended_value_iteration, uncertainty_arrays
 from goalbound.planning.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
-from goalbound.planning.plausible_rows import PlausibleRows
 from goalbound.planning.policy_bounds import PolicyBounds, checked_sets, normalised, policy_bounds
+from goalbound.planning.robust_values import PlausibleRows
 
 MOST_POLICIES = 200
 """As many policies are tried; a handful suffices."""

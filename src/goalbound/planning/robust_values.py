@@ -1,11 +1,17 @@
 """The least and the largest values of one policy over the plausible models, with their certificates.
 
-Every function takes a set in which each state has one pair: that of the policy. The argument for the bounds is that of
-:func:`goalbound.planning.policy_bounds`.
+A policy may fail to arrive in the worst of the plausible models only if some set of states can be kept to for ever:
+:class:`PlausibleRows` answers questions about the supports of rows, not about their numbers. Probabilities of at most
+NEGLIGIBLE, which may be rounding, count as none wherever that makes fewer models arrive.
+
+The functions of values take a set in which each state has one pair: that of the policy. The argument for the bounds is
+that of :func:`goalbound.planning.policy_bounds`.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +22,10 @@ from goalbound.planning.checks import EFFORT
 from goalbound.planning.extended_value_iteration import uncertainty_arrays
 from goalbound.planning.kernels.robust_evaluation import optimistic_backups, pessimistic_backups
 from goalbound.planning.kernels.value_iteration import ROUNDING, UNDERFLOW, UncertaintySet
-from goalbound.planning.plausible_rows import NEGLIGIBLE, PlausibleRows, confined, kept_to, leading_to
 from goalbound.planning.solution import Status
 
+NEGLIGIBLE = 1e-12
+"""A probability, or a distance between rows, that may be rounding."""
 MOST_MODELS = 100
 """As many models are evaluated on the way to the worst one; a handful suffices."""
 SETTLED = 1e-13
@@ -33,6 +40,182 @@ DENSE_STATES = 400
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PlausibleRows:
+    """What the rows of a set of plausible models can do. Every method costs O(M)."""
+
+    sets: BallSet | IntervalSet
+
+    @property
+    def support(self) -> Support:
+        """The pairs and where each may lead."""
+        return self.sets.support
+
+    def may_stay(self, inside: Bools) -> Bools:
+        """[N] whether some plausible row of the pair leads only to where ``inside`` [S + 1] is true."""
+        there = inside[self.support.next_state]
+        if isinstance(self.sets, IntervalSet):
+            must_leave = self._any(~there & (self.sets.low > NEGLIGIBLE))
+            return ~must_leave & (self._sums(np.where(there, self.sets.high, 0.0)) >= 1.0 - NEGLIGIBLE)
+        return self._distance(there) <= self.sets.radii + NEGLIGIBLE
+
+    def attainable(self, inside: Bools) -> Bools:
+        """[M] which next states have positive probability in some plausible row that leads only ``inside`` [S + 1]."""
+        support = self.support
+        there = inside[support.next_state]
+        pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+        stays = there & self.may_stay(inside)[pair]
+        if isinstance(self.sets, IntervalSet):
+            return stays & (self.sets.high > 0.0) & (self._left_by_others(there, pair) > 0.0)
+        to_goal = support.next_state == support.states
+        centre = np.where(there & ~to_goal, self.sets.rows, 0.0)
+        lacking = 1.0 - self._sums(centre)
+        takes_rest = self._any(there & to_goal)
+        free = self.sets.radii > self._distance(there)  # in all directions
+        at_centre = np.where(
+            to_goal, lacking[pair] > NEGLIGIBLE, (centre > 0.0) | ~(takes_rest | (lacking <= 0.0))[pair]
+        )
+        return stays & (free[pair] | at_centre)
+
+    def _left_by_others(self, there: Bools, pair: NDArray[np.int64]) -> Floats:
+        """[M] what the least probabilities of the other next states leave; of the right sign, whatever the rounding."""
+        assert isinstance(self.sets, IntervalSet)
+        low = np.where(there, np.maximum(self.sets.low, 0.0), 0.0)
+        left = 1.0 - (self._sums(low)[pair] - low)
+        for triple in np.flatnonzero(np.abs(left) <= NEGLIGIBLE):
+            others = np.delete(low[self.support.row(int(pair[triple]))], triple - self.support.next_start[pair[triple]])
+            left[triple] = math.fsum([1.0, *(-others)])
+        return left
+
+    def _distance(self, there: Bools) -> Floats:
+        """[N] how far the centre of a ball is from the nearest row that leads only there; infinite if there is none.
+
+        What the centre has elsewhere goes to the goal if it is there, else to all next states that are, alike.
+        """
+        assert isinstance(self.sets, BallSet)
+        to_state = self.sets.to_state
+        centre = np.where(to_state, self.sets.rows, 0.0)
+        square = self._sums(np.where(there, 0.0, centre * centre))
+        lacking = np.maximum(1.0 - self._sums(np.where(there, centre, 0.0)), 0.0)
+        count = self._sums((there & to_state).astype(np.float64))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shared = np.where(count > 0.0, lacking * lacking / count, np.inf)
+        return np.sqrt(square + np.where(self._any(there & ~to_state), 0.0, shared))
+
+    def _sums(self, entries: Floats) -> Floats:
+        return np.add.reduceat(entries, self.support.next_start[:-1])
+
+    def _any(self, entries: Bools) -> Bools:
+        return np.logical_or.reduceat(entries, self.support.next_start[:-1])
+
+
+def may_never_arrive(rows: PlausibleRows) -> Bools:
+    """[S] of a set with one pair for each state: where some plausible model does not reach the goal with probability 1.
+
+    Let X be the largest set of states each of which has a plausible row that stays in X: a model of such rows never
+    leaves it. From every other state that cannot come to X all plausible models arrive, as none has a set that it
+    stays in. O(M) a round, at most S + 1 rounds.
+    """
+    states = rows.support.states
+    kept = kept_to(rows, np.ones(states, dtype=bool))
+    return leading_to(rows.support, rows.attainable(np.ones(states + 1, dtype=bool)), kept)[:-1]
+
+
+def kept_to(rows: PlausibleRows, inside: Bools) -> Bools:
+    """[S + 1] the largest set of states within ``inside`` [S] that some plausible model never leaves."""
+    kept = np.append(inside, False)
+    while True:
+        following = kept.copy()
+        following[:-1] &= rows.may_stay(kept)
+        if np.array_equal(following, kept):
+            return kept
+        kept = following
+
+
+def may_arrive(rows: PlausibleRows) -> Bools:
+    """[S] of a set with one pair for each state: where some plausible model reaches the goal with probability 1.
+
+    The largest set X from each state of which the goal is reached by rows that stay in X and the goal: in a model of
+    such rows, each with positive probability for a next state that is nearer, the goal is reached from all of X.
+    """
+    states = rows.support.states
+    goal = np.append(np.zeros(states, dtype=bool), True)
+    inside = np.ones(states + 1, dtype=bool)
+    while True:
+        reached = inside & leading_to(rows.support, rows.attainable(inside), goal)
+        if np.array_equal(reached, inside):
+            return inside[:-1]
+        inside = reached
+
+
+def leading_to(support: Support, usable: Bools, targets: Bools) -> Bools:
+    """[S + 1] the targets, and the states that have a way of usable triples [M] to them. O(M)."""
+    pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))[usable]
+    end = support.next_state[usable]
+    order = np.argsort(end, kind="stable")
+    begin, start = support.pair_state[pair][order], np.searchsorted(end[order], np.arange(support.states + 2))
+    found = targets.copy()
+    front = np.flatnonzero(found)
+    while len(front):
+        before = np.unique(np.concatenate([begin[start[t] : start[t + 1]] for t in front]))
+        front = before[~found[before]]
+        found[front] = True
+    return found
+
+
+def confined(sets: BallSet | IntervalSet, inside: Bools) -> BallSet | IntervalSet:
+    """The states that are ``inside`` [S] alone, numbered anew, and their plausible rows that lead only there or to the
+    goal; each of their pairs must have such a row.
+
+    A ball is cut by a face of the simplex, on which it is a ball around the nearest row of the face.
+    """
+    support = sets.support
+    number = np.append(np.cumsum(inside) - 1, int(inside.sum()))
+    pairs = np.flatnonzero(inside[support.pair_state])
+    own = np.repeat(inside[support.pair_state], np.diff(support.next_start))
+    kept = own & np.append(inside, True)[support.next_state]
+    lengths = np.add.reduceat(kept.astype(np.int64), support.next_start[:-1])[pairs]
+    pair_start, next_start = _starts(np.diff(support.pair_start)[inside]), _starts(lengths)
+    smaller = Support(pair_start, support.pair_action[pairs], next_start, number[support.next_state[kept]])
+    if isinstance(sets, IntervalSet):
+        return _only(sets, smaller, pairs, kept)
+    rows = np.where(sets.to_state, sets.rows, 0.0)
+    lost = np.add.reduceat(np.where(kept, 0.0, rows * rows), support.next_start[:-1])[pairs]
+    rows = rows[kept]
+    first, to_state = smaller.next_start[:-1], smaller.next_state < smaller.states
+    lacking = np.where(smaller.leads_to_goal, 0.0, 1.0 - np.add.reduceat(rows, first))
+    share = lacking / np.maximum(np.add.reduceat(to_state.astype(np.int64), first), 1)
+    rows = np.where(to_state, np.clip(rows + np.repeat(share, lengths), 0.0, 1.0), rows)
+    lost += lacking * share
+    square = np.minimum(sets.radii[pairs], 2.0) ** 2
+    left = np.where(lost > 0.0, np.maximum(square - lost, 0.0) + 1e-15 * square, square)  # rounding makes none smaller
+    return _only(sets, smaller, pairs, kept, rows=rows, radii=np.sqrt(left))
+
+
+def only_pairs(sets: BallSet | IntervalSet, pairs: NDArray[np.int64]) -> BallSet | IntervalSet:
+    """The set in which each state has one pair left (``pairs`` [S])."""
+    support = sets.support
+    lengths = np.diff(support.next_start)
+    kept = np.repeat(np.isin(np.arange(support.pairs), pairs), lengths)
+    names = support.state_names, support.action_names, support.goal_name
+    next_start, next_state = _starts(lengths[pairs]), support.next_state[kept]
+    smaller = Support(np.arange(support.states + 1), support.pair_action[pairs], next_start, next_state, *names)
+    return _only(sets, smaller, pairs, kept)
+
+
+def _only(
+    sets: BallSet | IntervalSet, support: Support, pairs: NDArray[np.int64], kept: Bools, **changed: Floats
+) -> BallSet | IntervalSet:
+    """The set on a smaller support of these pairs, and of the triples [M] that are kept."""
+    entries = {"loss_low": pairs, "loss_high": pairs, "radii": pairs, "low": kept, "high": kept, "rows": kept}
+    parts = {name: getattr(sets, name)[places] for name, places in entries.items() if hasattr(sets, name)}
+    return replace(sets, support=support, **(parts | changed))
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(lengths)))
 
 
 def upper_bounds(sets: BallSet | IntervalSet, finite: Bools, tolerance: float) -> tuple[Floats, Status]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.models import SSP
+if TYPE_CHECKING:
+    from goalbound.models import SSP
 
 
 class Status(Enum):
@@ -64,8 +65,10 @@ class Solution:
         return {
             "state": [support.state_label(state) for state in range(support.states)],
             "action": [None if action < 0 else support.action_label(int(action)) for action in self.policy],
-            "value": self.values[:-1], "lower": self.lower[:-1], "upper": self.upper[:-1],
-        }  # fmt: skip
+            "value": self.values[:-1],
+            "lower": self.lower[:-1],
+            "upper": self.upper[:-1],
+        }
 
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per state: state and action by name (no action where no proper policy exists), value, lower, upper,
@@ -84,11 +87,9 @@ class Solution:
         from goalbound.plotting import Rows, draw_rows
 
         columns = self._columns()
-        rows = Rows(
-            columns["state"], self.lower[:-1], self.upper[:-1],
-            np.where(np.isfinite(self.values[:-1]), self.values[:-1], np.nan),
-            [action or "no proper policy" for action in columns["action"]],
-        )  # fmt: skip
+        values = np.where(np.isfinite(self.values[:-1]), self.values[:-1], np.nan)
+        actions = [action or "no proper policy" for action in columns["action"]]
+        rows = Rows(columns["state"], columns["lower"], columns["upper"], values, actions)
         return draw_rows(rows, label="expected loss until the goal", axes=axes)
 
     @property

@@ -17,15 +17,14 @@ from goalbound.jit.compile import Run
 from goalbound.models import SSP
 from goalbound.models.validation import check_fraction, short_repr
 from goalbound.planning.certificate import Certificate, certify, solve_in_rationals
-from goalbound.planning.chain import ChainSolver
+from goalbound.planning.chain import ChainSolver, PolicyEvaluator
 from goalbound.planning.checks import engine_for, require_ssp
-from goalbound.planning.evaluation import PolicyEvaluator
 from goalbound.planning.kernels import bellman, graph
-from goalbound.planning.properness import no_proper_policy
 from goalbound.planning.reduction import (
     Reduction,
     expand_policy,
     expand_values,
+    no_proper_policy,
     reduce,
     reverse_of,
     states_of,
@@ -80,7 +79,8 @@ def solve(ssp: SSP, *, tolerance: float = 1e-9, unreachable: str = "refuse") -> 
     inside = np.clip(search.best_values, best.lower, best.upper)
     inside[np.isinf(best.upper)] = np.nan  # nothing is known there
     values, lower, upper = (expand_values(reduction, part) for part in (inside, best.lower, best.upper))
-    return Solution(values, policy, lower, upper, search.iterations, status, ssp)
+    bounds = {"values": values, "lower": lower, "upper": upper}
+    return Solution(policy=policy, iterations=search.iterations, status=status, problem=ssp, **bounds)
 
 
 class _Search:
@@ -93,11 +93,14 @@ class _Search:
         losses = self.rows.losses[self.usable]
         floor = max(1e-3 * float(losses.mean()), 1e-290) if len(losses) else 1.0
         self.policy, values, order = _initial_policy(reduction, run, floor)
-        self.settled = np.zeros(reduction.states)
-        self.state = PolicyEvaluator(self.rows, run, ChainSolver(self.rows, run, order), values, floor)
+        self.settled = np.zeros(len(self.policy))
+        self.state = PolicyEvaluator(ChainSolver(self.rows, run, order), values, floor)
         self.risky = self.state.smallest <= floor
-        if order is None:
-            self._start_greedy()
+        if order is None:  # every way is short: the smallest loss is a better start than the first way found
+            proper, low, margin = self.policy.copy(), self.state.low, np.empty(0)
+            run(bellman.improve)(self.rows, self.usable, values, low, margin, 0.0, self.settled, self.policy)
+            self.state.solver.set_policy(self.policy)
+            self._repair(proper)
         self.best, self.best_policy, self.best_values = Certificate.trivial(self.policy), self.policy, values
 
     def run_to_end(self) -> Status:
@@ -128,7 +131,7 @@ class _Search:
         found = certify(self.state, self.usable, self.policy, self.tolerance, cut=cut)
         if found.width > self.tolerance:
             lower = np.maximum(self.best.lower, found.lower)
-            found, self.best = found.with_lower(lower), self.best.with_lower(lower)
+            found, self.best = replace(found, lower=lower), replace(self.best, lower=lower)
         if found.width < self.best.width or not self.best.width < np.inf:
             self.best, self.best_policy, self.best_values = found, self.policy.copy(), self.state.total.copy()
         return found.width
@@ -177,15 +180,6 @@ class _Search:
         state.set_policy(self.policy)
         return False
 
-    def _start_greedy(self) -> None:
-        """Where every way is short, the smallest loss is a better start than the first way found."""
-        proper, state = self.policy.copy(), self.state
-        self.run(bellman.improve)(
-            self.rows, self.usable, state.values, state.low, np.empty(0), 0.0, self.settled, self.policy
-        )
-        state.solver.set_policy(self.policy)
-        self._repair(proper)
-
     def _repair(self, proper: NDArray[np.int64]) -> bool:
         """Give states that no longer reach the goal the pair of the last proper policy; whether there were any."""
         stuck = ~self.state.solver.reaches_goal()
@@ -214,11 +208,13 @@ def _initial_policy(
     reduction: Reduction, run: Run, floor: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32] | None]:
     """A proper policy, values [Q + 1] to start from, and the order of the sweeps (None: as the states come)."""
-    rows, usable, active = reduction.rows, reduction.usable, reduction.active
-    values = np.zeros(reduction.states + 1)
+    rows, usable = reduction.rows, reduction.usable
+    states = len(rows.pair_start) - 1
+    active = ~reduction.lost if reduction.class_of is None else np.ones(states, dtype=bool)
+    values = np.zeros(states + 1)
     if reduction.short_path_policy is not None:
         return reduction.short_path_policy, values, None
-    choice, reverse = np.empty(reduction.states, dtype=np.int64), reduction.reverse
+    choice, reverse = np.empty(states, dtype=np.int64), reduction.reverse
     if reverse is None:
         reverse = reverse_of(rows, usable, run)
     run(graph.dijkstra_policy)(rows, reverse, states_of(rows), usable, floor, choice, values)
@@ -226,6 +222,6 @@ def _initial_policy(
     if (choice[active] < 0).any():  # ways so unlikely that their length is not a number: take any
         choice[:] = -1
         values[:] = 0.0
-        scratch = np.full(reduction.states + 1, reduction.states, dtype=np.int64)
+        scratch = np.full(states + 1, states, dtype=np.int64)
         run(graph.backward_reach)(reverse, states_of(rows), usable, 1, choice, scratch)
     return choice, values, np.argsort(values[:-1], kind="stable").astype(np.int32)

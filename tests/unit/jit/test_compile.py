@@ -18,16 +18,10 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from goalbound.confidence import active_set, linearity, model_prior, pending, projection, radii, regression
-from goalbound.confidence import sharp_kernels as intervals
-from goalbound.confidence.likelihood import bounds as likelihood_bounds
-from goalbound.confidence.likelihood import forecasts, lattice
-from goalbound.confidence.likelihood import sets as likelihood
-from goalbound.confidence.likelihood import state as likelihood_state
+from goalbound.confidence import regression
 from goalbound.jit import compile as compilation
 from goalbound.learners import audit
-from goalbound.learners import loop as algorithm
-from goalbound.planning.kernels import bellman, chain, graph, stochastic_rows
+from goalbound.planning.kernels import bellman, chain, graph
 
 NOTICE = "goalbound: compiling "
 
@@ -68,7 +62,7 @@ def fresh() -> Iterator[Callable[..., tuple[compilation.Kernel, Compiler]]]:
 
     def make(seconds: float = 0.0, *, cached: bool = False) -> tuple[compilation.Kernel, Compiler]:
         made, compiler = compilation.Kernel(tripled.function), Compiler(seconds, cached=cached)
-        made._dispatcher = compiler
+        made._dispatchers[compilation.Compiler.way(), False] = compiler
         return made, compiler
 
     return make
@@ -105,13 +99,23 @@ def test_each_form_calls_the_same_form_of_the_kernels_that_it_uses(
     assert caller.inner.py_func.__globals__[callee.__name__] is callee.inner
 
 
-def test_the_cache_on_disk_knows_the_files_of_all_kernels_inside() -> None:
-    files = sorted({*compilation.COMPILER_FILES, *(module.__file__ for module in (
-        active_set, intervals, regression, algorithm, pending, projection, radii, linearity, stochastic_rows,
-        likelihood, likelihood_bounds, likelihood_state, lattice, forecasts, model_prior,
-    ))})  # fmt: skip
-    stats = tuple((os.stat(file).st_mtime_ns, os.stat(file).st_size) for file in files)
-    assert algorithm.observe.dispatcher._cache._cache_file._source_stamp == stats
+def test_the_name_of_a_program_changes_with_the_source_of_each_kernel_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numba looks at the file of the outermost kernel only, and would go on using code of the others as they were."""
+    edited: list[str] = []
+    content = compilation._source_digest
+    monkeypatch.setattr(compilation, "_source_digest", lambda file: content(file) + bytes(edited.count(file)))
+
+    def name() -> str:
+        return compilation.Kernel(regression.solve_context.function).digest
+
+    before = name()
+    edited.append(graph.components.function.__code__.co_filename)
+    assert name() == before  # it calls none of these
+    edited.append(regression.residual_of.function.__code__.co_filename)
+    after = name()
+    assert after != before
+    edited.append(compilation.COMPILER_FILES[0])
+    assert name() not in (before, after)
 
 
 def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +275,8 @@ def test_a_compiler_that_fails_does_not_leave_a_timer_behind(
 ) -> None:
     kernel, compiler = fresh()
     compiler.compile = lambda types: 1 / 0
-    monkeypatch.setattr(compilation.Compiler, "_works", True)
+    monkeypatch.setattr(compilation.Compiler, "_way", compilation.Way.DOCUMENTED)
+    kernel._dispatchers[compilation.Way.DOCUMENTED, False] = compiler
     with pytest.warns(compilation.NotCompiledWarning, match="ZeroDivisionError"):
         assert kernel.compiled(1) == 3
     assert not kernel.is_compiled

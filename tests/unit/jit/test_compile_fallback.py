@@ -52,7 +52,8 @@ for word in sys.argv[1:]:
                 warnings.simplefilter("always")
                 same = regret() == expected
             told = [str(one.message) for one in caught if one.category is NotCompiledWarning]
-            code = 0 if same and len(told) == gone and all("pip install 'numba" in one for one in told) else 2
+            warned = gone and word != "numba.core:event"  # without events no line tells of compiling, that is all
+            code = 0 if same and len(told) == warned and all("pip install 'numba" in one for one in told) else 2
         finally:
             os._exit(code)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
@@ -84,7 +85,7 @@ def names_of_numba() -> list[str]:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each name is deleted in a process of its own")
 def test_a_name_that_numba_no_longer_has_costs_speed_and_nothing_else():
     names = names_of_numba()
-    assert "numba:_dynfunc" in names
+    assert "numba:_dynfunc" in names  # of the accelerator
     assert printed_by(EACH_NAME, *names) == "[]"
 
 
@@ -92,18 +93,52 @@ def test_a_compiler_that_fails_costs_speed_and_nothing_else(monkeypatch):
     def failing(self, arguments):
         raise RuntimeError("a pass has another name\nand more lines")
 
-    monkeypatch.setattr(compilation.Compiler, "_works", True)
+    monkeypatch.setattr(compilation.Compiler, "_way", compilation.Way.ACCELERATED)
     monkeypatch.setattr(compilation.Kernel, "_compile", failing)
 
     def doubled(x):
         return 2 * x
 
     kernel = compilation.kernel(doubled)
-    with pytest.warns(compilation.NotCompiledWarning, match=r"RuntimeError: a pass has another name\); kernels run as"):
+    with pytest.warns(compilation.NotCompiledWarning, match=r"RuntimeError: a pass has another name\); ") as heard:
         assert kernel.compiled(3) == 6
+    effects = [str(one.message).partition("); ")[2].partition(".")[0] for one in heard]
+    assert [one.partition(",")[0] for one in effects] == ["the results are the same", "kernels run as Python"]
     assert kernel.compiled(4) == 8  # no second warning: it would be an error here
     assert kernel.program(4) is None
     assert not kernel.is_ready(4)
+
+
+def test_options_that_numba_does_not_document_are_dropped_where_it_refuses_them(monkeypatch):
+    jitted = compilation.Kernel._jitted
+
+    def strict(self, **how):
+        if compilation.Compiler.way() is not compilation.Way.DOCUMENTED:
+            raise KeyError("unrecognized options")
+        return jitted(self, **how)
+
+    monkeypatch.setattr(compilation.Compiler, "_way", compilation.Way.PLAIN)
+    monkeypatch.setattr(compilation.Kernel, "_jitted", strict)
+    kernel = compilation.lean(lambda x: 2 * x)
+    assert kernel.compiled(3) == 6  # without a warning: it would be an error here
+    assert compilation.Compiler.way() is compilation.Way.DOCUMENTED
+    assert list(kernel._dispatchers) == [(compilation.Way.DOCUMENTED, False)]
+
+
+@pytest.mark.parametrize("way", ["PLAIN", "DOCUMENTED"])
+def test_every_way_to_compile_gives_the_same_bits(way):
+    program = PLAYED + (
+        f"compilation.Compiler._way = compilation.Way.{way}\n"
+        "warnings.simplefilter('error')\n"
+        "compiled, chosen = regret() == expected, compilation.Compiler.way()\n"
+        "print(compiled, chosen.name)"
+    )
+    assert printed_by(program) == f"True {way}"
+
+
+def test_the_accelerator_can_be_turned_off():
+    program = "from goalbound.jit.compile import Compiler; print(Compiler.way().name)"
+    assert printed_by(program, GOALBOUND_ACCELERATE="0") == "PLAIN"
 
 
 def test_numba_can_be_told_not_to_compile():

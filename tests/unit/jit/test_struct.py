@@ -16,8 +16,6 @@ class Inner(Struct):
 
 
 class Outer(Struct):
-    _static = ("mode",)
-
     mode: int
     scale: float
     on: bool

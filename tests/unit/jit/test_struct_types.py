@@ -1,7 +1,6 @@
 """What compiled code reads from structs, and how their types tell programs apart."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import Kernel
@@ -14,7 +13,7 @@ class Part(Struct):
 
 
 class Whole(Struct):
-    _static = ("mode",)
+    _indices = ("places",)
 
     mode: int
     scale: float
@@ -22,6 +21,7 @@ class Whole(Struct):
     count: int
     flags: NDArray[np.bool_]
     small: NDArray[np.int32]
+    places: NDArray[np.int64]
     cube: NDArray[np.float64]
     part: Part
     totals: np.void
@@ -35,6 +35,7 @@ def whole(mode: int = 1, **changes: object) -> Whole:
         "count": -3,
         "flags": np.array([True, False]),
         "small": np.array([5, -6], dtype=np.int32),
+        "places": np.array([1, 0]),
         "cube": np.arange(24.0).reshape(2, 3, 4),
         "part": Part(np.array([0.5, 2.0])),
         "totals": new_record(record_type(reals=("loss",), integers=("steps",))),
@@ -53,16 +54,18 @@ def read_all(one, row):
     return total + len(one.cube[row])
 
 
-def by_mode(one):
-    """What numba cannot compile stands in a branch that mode 1 never takes."""
-    if one.mode == 2:
-        return one.nothing_of_this_name
-    return one.scale
+def placed(one):
+    """Through the array of indices, read and written."""
+    total = 0.0
+    for k in range(len(one.places)):
+        total += one.part.weights[one.places[k]] * (k + 1.0)
+    one.places[0], one.places[1] = one.places[1], one.places[0]
+    return total
 
 
 def test_compiled_code_reads_and_writes_every_kind_of_field_as_python_does() -> None:
     ours, theirs = whole(), whole()
-    kernel = Kernel(read_all, {"_nrt": False})
+    kernel = Kernel(read_all, is_lean=True)
     expected = kernel.python(theirs, 1)
     assert expected == (23.0 + 2.0 - 6.0 - 3.0) + 400.0 + 3.0
     assert kernel.compiled(ours, 1) == expected
@@ -76,16 +79,15 @@ def test_read_only_arrays_need_no_program_of_their_own() -> None:
     assert whole(cube=fixed)._kernel_type is whole()._kernel_type
 
 
-def test_branches_on_static_fields_are_decided_before_anything_is_typed() -> None:
-    kernel = Kernel(by_mode, {"_nrt": False})
-    assert kernel.compiled(whole(1)) == 0.25
-    assert not kernel.is_ready(whole(2))
-    assert kernel.is_ready(whole(1, scale=3.0))
-    with pytest.raises(Exception, match="nothing_of_this_name"):
-        kernel._compile((whole(2),))
+def test_arrays_of_indices_are_unsigned_in_compiled_code_and_lead_where_they_do_in_python() -> None:
+    ours, theirs = whole(), whole()
+    kernel = Kernel(placed, is_lean=True)
+    assert kernel.compiled(ours) == kernel.python(theirs) == 2.0 * 1.0 + 0.5 * 2.0
+    assert ours.places.tolist() == theirs.places.tolist() == [0, 1]
+    kinds = whole()._kernel_type.fields
+    assert (str(kinds["places"].dtype), str(kinds["small"].dtype)) == ("uint64", "int32")
 
 
-def test_the_type_is_that_of_the_class_the_fields_and_the_static_values() -> None:
-    assert whole(1)._kernel_type is whole(1)._kernel_type
-    assert whole(1)._kernel_type != whole(2)._kernel_type
-    assert whole(1, small=np.zeros(2))._kernel_type != whole(1)._kernel_type
+def test_the_type_is_that_of_the_class_and_the_fields() -> None:
+    assert whole(1)._kernel_type is whole(2)._kernel_type
+    assert whole(small=np.zeros(2))._kernel_type != whole()._kernel_type

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goalbound.experiments.explorer.numbers import about, at_least, at_most
 from goalbound.models import LinearCSSP
 from goalbound.planning import Bound, context_bounds, solve
-from goalbound.planning.context_bounds.context_point import simplex_landmarks
+from goalbound.planning.context_bounds.region import simplex_landmarks
 
 MOST_STATES = 200
 """The page solves problems of up to this many states itself: some ten milliseconds a context."""

@@ -43,9 +43,8 @@ from goalbound.models.files.io import (
     read_bytes,
     strict_json,
     warn_if_large,
-    writable_target,
 )
-from goalbound.models.files.saved_files import SavedFiles, locked
+from goalbound.models.files.saved_files import SavedFiles
 
 FORMAT = "goalbound"
 """The format in the header of every array file."""
@@ -102,23 +101,18 @@ def write_array_file(
         raise ArgumentError(f"{len(arrays)} arrays are more than the {MOST_ARRAYS} of one file; join some of them")
     members = {name: _storable(name, array) for name, array in arrays.items()}
     head = json.dumps(header, allow_nan=False).encode()
-    id = None if files is None else _content_id(head, members)
-    if id is not None:
+    id = "" if files is None else _content_id(head, members)
+    if files is not None:
         head = json.dumps({**header, ID: id}, allow_nan=False).encode()
 
     def replace(draft: Path, target: Path) -> None:
-        if files is None or id is None:
-            os.replace(draft, target)
-            return
-        with locked(target):
-            if not overwrite:
-                _check_own(target, files)
+        if files is not None:
+            if target.exists() and not overwrite:
+                found = peek_header(target).get(ID)
+                files.check(path, found if isinstance(found, str) else None)
             files.record(target, id)
-            os.replace(draft, target)
+        os.replace(draft, target)
 
-    target = writable_target(path)
-    if files is not None and not overwrite:
-        _check_own(target, files, shown=path)  # checked again when replacing; here, so that nothing is written in vain
     with atomic_write(path, replace=replace) as file:
         unpacked = _write_zip(file, head, members, deflate)
         size = file.seek(0, io.SEEK_END)
@@ -132,13 +126,6 @@ def _content_id(head: bytes, members: Mapping[str, NDArray[Any]]) -> str:
         found.update(f"{name} {array.dtype.str} {array.shape}".encode())
         found.update(array.reshape(-1).view(np.uint8).data)
     return found.hexdigest()
-
-
-def _check_own(target: Path, files: SavedFiles, shown: str | PathLike[str] | None = None) -> None:
-    """An error unless the file may be replaced by what ``files`` is the record of."""
-    if target.exists():
-        id = peek_header(target).get(ID)
-        files.check(target if shown is None else shown, id if isinstance(id, str) else None)
 
 
 def _write_zip(file: BinaryIO, head: bytes, members: Mapping[str, NDArray[Any]], deflate: Collection[str]) -> int:

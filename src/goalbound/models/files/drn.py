@@ -7,15 +7,22 @@ import json
 import re
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
-from goalbound.models.files.explicit_mdp import UNNAMED, ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
+from goalbound.models.files.explicit_mdp import (
+    UNNAMED,
+    ExplicitMDP,
+    check_recorded_scale,
+    from_ssp,
+    select_name,
+    sum_rewards,
+    to_ssp,
+)
 from goalbound.models.files.io import LIMIT, as_format_errors, atomic_write, read_bytes, strict_json, warn_if_large
 from goalbound.models.ssp import SSP
 
@@ -23,12 +30,12 @@ INITIAL = "init"
 NO_LABEL = "__NOLABEL__"
 """What Storm writes for a choice without a name."""
 
-_METADATA_PREFIX = "// goalbound "
+_COMMENT = "// goalbound "
 _LABEL = re.compile(r'"([^"]*)"|([^\s"]+)')
 _PLAIN = re.compile(r"([0-9]+) ?: ?([0-9.eE+-]+)")
-_VALUE_TYPES = ("double", "rational")
-_EXCERPT_LENGTH = 60
-Lines = Iterator[tuple[int, str]]
+_KINDS = {"@type": ("DTMC", "MDP"), "@value_type": ("double", "rational")}
+_MESSAGES = {"@type": "the type is {}; only DTMC and MDP", "@value_type": "values are {}; only double and rational"}
+Rewards = tuple[float, ...]
 
 
 def read_drn(path: str | PathLike[str], *, loss: str | None = None, goal: str | None = None, limit: int = LIMIT) -> SSP:
@@ -43,11 +50,11 @@ def read_drn(path: str | PathLike[str], *, loss: str | None = None, goal: str | 
     ``output_precision = 17`` for exact models.
     """
     with as_format_errors(path, "DRN"):
-        data = read_bytes(path, limit)
-        lines = enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="\n"), start=1)
-        header = read_header(lines)
-        body = read_body(lines, header)
-        return to_ssp(_explicit_mdp(header, body, loss, goal))
+        text = io.TextIOWrapper(io.BytesIO(read_bytes(path, limit)), encoding="utf-8-sig", newline="\n")
+        reader = _Reader(text)
+        reader.read_header()
+        reader.read_body()
+        return to_ssp(reader.explicit_mdp(loss, goal))
 
 
 def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
@@ -63,7 +70,7 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
     metadata = {"loss_scale": ssp.loss_scale, "actions": model.action_names}
     with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-        text.write(f"// goalbound {json.dumps(metadata)}\n@type: MDP\n@value_type: double\n@parameters\n\n")
+        text.write(f"{_COMMENT}{json.dumps(metadata)}\n@type: MDP\n@value_type: double\n@parameters\n\n")
         text.write(
             f"@reward_models\nloss\n@nr_states\n{len(model.goal)}\n@nr_choices\n{len(model.choice_loss)}\n@model\n"
         )
@@ -93,7 +100,7 @@ def _tokens(names: tuple[str, ...]) -> list[str]:
     count: dict[str, int] = {}
     tokens = []
     for name in names:
-        word = "".join(one if one.isprintable() and one not in ' "[]' else "_" for one in name) or "_"
+        word = "".join(sign if sign.isprintable() and sign not in ' "[]' else "_" for sign in name) or "_"
         token = word
         while token in taken:
             count[word] = count.get(word, 1) + 1
@@ -103,308 +110,260 @@ def _tokens(names: tuple[str, ...]) -> list[str]:
     return tokens
 
 
-def _explicit_mdp(header: Header, body: Body, loss: str | None, goal: str | None) -> ExplicitMDP:
-    states = len(body.choice_count)
-    if states != header.states:
-        raise FileFormatError(f"@nr_states says {header.states}, and {states} states follow; the file is truncated")
-    choices = len(body.branch_count)
-    if header.choices not in (None, choices):
-        raise FileFormatError(f"@nr_choices says {header.choices}, and {choices} actions follow")
-    if 0 in body.branch_count:
-        raise FileFormatError(f"action {body.branch_count.index(0)} of the file leads nowhere; the file is truncated")
-    sizes = np.array(body.choice_count, dtype=np.int64)
-    if header.kind == "DTMC" and (sizes > 1).any():
-        raise FileFormatError(f"the file says it is a DTMC, but state {int(np.argmax(sizes > 1))} has several actions")
-    labels = [label for label in body.labels if label != INITIAL]
-    candidates = [label for label in labels if len(body.labels[label]) < states]
-    chosen = select_name(goal, labels, candidates, "label", "goal")
-    scale, recorded_names = header.metadata
-    action, names = _actions(body, recorded_names)
-    return ExplicitMDP(
-        choice_start=np.concatenate(([0], np.cumsum(sizes))),
-        branch_start=np.concatenate(([0], np.cumsum(np.array(body.branch_count, dtype=np.int64)))),
-        target=np.array(body.target, dtype=np.int64),
-        probability=np.array(body.probability, dtype=np.float64),
-        choice_loss=_choice_losses(header, body, loss, sizes),
-        goal=_flags(body.labels[chosen], states),
-        initial=_flags(body.labels.get(INITIAL, array("q")), states),
-        action=action,
-        action_names=names,
-        loss_scale=scale,
-    )
+class _Reader:
+    """What was read of a file so far: first its header, up to ``@model``, then the model as flat lists."""
 
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self.lines = self._numbered(text)
+        self.number, self.raw = 0, ""
+        self.kind = ""
+        self.states = 0
+        self.choices: int | None = None
+        self.rewards: list[str] = []
+        self.scale: float | None = None
+        self.names: list[str] | None = None
+        self.numbers: dict[str, float] = {}  # by their text; placeholders ($name) are such texts
+        self.choice_count, self.branch_count = array("q"), array("q")  # of each state, of each choice
+        self.target, self.probability = array("q"), array("d")
+        self.state_rewards: list[Rewards] = []
+        self.action_rewards: list[Rewards] = []
+        self.words: dict[str, int] = {}  # that name actions, numbered as they first appear
+        self.action = array("q")
+        self.labels: dict[str, array[int]] = {}  # the states of each
+        self._rewards_of: dict[str, Rewards] = {}
 
-def _flags(at: Any, size: int) -> NDArray[np.bool_]:
-    flags = np.zeros(size, dtype=bool)
-    flags[np.array(at, dtype=np.int64)] = True
-    return flags
+    def _numbered(self, text: io.TextIOWrapper) -> Iterator[str]:
+        for self.number, self.raw in enumerate(text, start=1):
+            yield self.raw.strip()
 
+    def _refuse(self, message: str) -> NoReturn:
+        raise FileFormatError(f"line {self.number}: {message}")
 
-def _choice_losses(header: Header, body: Body, loss: str | None, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    width = max(map(len, {*body.state_rewards, *body.action_rewards}), default=0)
-    names = [*header.rewards, *(f"rew{at}" for at in range(len(header.rewards), width))]  # as Storm names them
-    if len(set(names)) < len(names):
-        raise FileFormatError(f"two reward models have one name: {names}")
-    column = names.index(select_name(loss, names, names, "reward model", "loss"))
+    def _next_line(self) -> str:
+        for line in self.lines:
+            return line
+        raise FileFormatError("the file ends within the header; it is truncated")
 
-    def one(rewards: list[tuple[float, ...]]) -> NDArray[np.float64]:
-        return np.array([row[column] if column < len(row) else 0.0 for row in rewards], dtype=np.float64)
-
-    return sum_rewards([one(body.action_rewards), np.repeat(one(body.state_rewards), sizes)])
-
-
-def _actions(body: Body, recorded: list[str] | None) -> tuple[NDArray[np.int64] | None, tuple[str, ...] | None]:
-    """The action of each choice, and the names if there are any."""
-    used = np.array(body.action, dtype=np.int64)
-    words = list(body.words)
-    if recorded is not None:
-        known = {token: at for at, token in enumerate(_tokens(tuple(recorded)))}
-        if known.keys() >= body.words.keys():
-            return np.array([known[word] for word in words], dtype=np.int64)[used], tuple(recorded)
-    if words == [NO_LABEL]:
-        return None, None
-    if all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-        return np.array([int(word) for word in words], dtype=np.int64)[used], None
-    names = tuple("" if word == NO_LABEL else word for word in words)
-    return used, names if names != UNNAMED else None
-
-
-@dataclass
-class Header:
-    """The part of a file before ``@model``."""
-
-    kind: str = ""
-    states: int = 0
-    choices: int | None = None
-    rewards: list[str] = field(default_factory=list)
-    numbers: dict[str, float] = field(default_factory=dict)
-    """Every number that was seen, by its text; placeholders (``$name``) are such texts."""
-    metadata: tuple[float | None, list[str] | None] = (None, None)
-    """goalbound's own comment: the scale of the losses, the names of the actions."""
-
-
-@dataclass
-class Body:
-    """The part of a file after ``@model``, as flat lists."""
-
-    choice_count: array[int] = field(default_factory=lambda: array("q"))
-    """choices of each state"""
-    branch_count: array[int] = field(default_factory=lambda: array("q"))
-    """branches of each choice"""
-    target: array[int] = field(default_factory=lambda: array("q"))
-    probability: array[float] = field(default_factory=lambda: array("d"))
-    state_rewards: list[tuple[float, ...]] = field(default_factory=list)
-    action_rewards: list[tuple[float, ...]] = field(default_factory=list)
-    words: dict[str, int] = field(default_factory=dict)
-    """the words that name actions, numbered as they first appear"""
-    action: array[int] = field(default_factory=lambda: array("q"))
-    labels: dict[str, array[int]] = field(default_factory=dict)
-    """the states of each label"""
-
-
-def read_header(lines: Lines) -> Header:
-    """The header, up to and with ``@model``."""
-    header = Header()
-    seen: set[str] = set()
-    line_of = _lines_or_error(lines)
-    for number, line in lines:
-        text = line.strip()
-        while text.startswith("@"):  # a section of several lines ends with the first line of the next
-            section = text.partition(":")[0]
-            if section in seen:
-                raise FileFormatError(f"line {number}: {section} appears twice")
-            seen.add(section)
-            if section == "@model":
-                _check_header(header)
-                return header
-            number, text = _read_section(header, section, text, number, line_of)
-        if text.startswith(_METADATA_PREFIX):
-            header.metadata = _read_metadata(text.removeprefix(_METADATA_PREFIX))
-        elif text and not text.startswith("//"):
-            raise FileFormatError(
-                f"line {number}: {text[:_EXCERPT_LENGTH]!r} stands before @model and is not a section of DRN"
-            )
-    raise FileFormatError("there is no @model section; this is no DRN file, or it is truncated")
-
-
-def read_body(lines: Lines, header: Header) -> Body:
-    """States, actions and transitions, up to the end."""
-    body = Body()
-    states, numbers = header.states, header.numbers
-    add_target, add_probability, counts = body.target.append, body.probability.append, body.branch_count
-    rewards_of: dict[str, tuple[float, ...]] = {}
-    action_is_open = False
-    for number, line in lines:
-        text = line.strip()
-        try:
-            if text[:1].isdigit():
-                plain = _PLAIN.fullmatch(text)
-                at, probability = (int(plain[1]), float(plain[2])) if plain else _transition(text, numbers)
-                if at >= states:
-                    raise FileFormatError(f"{text[:_EXCERPT_LENGTH]!r} does not lead to one of the {states} states")
-                if not action_is_open:  # Storm too takes transitions without an action for those of the first
-                    _open_action(body, "0", ())
-                    action_is_open = True
-                add_target(at)
-                add_probability(probability)
-                counts[-1] += 1
-            elif text.startswith("action "):
-                word, rest = _word(text[7:])
-                rewards, rest = _rewards(rest, numbers, rewards_of)
-                if rest:
-                    raise FileFormatError(
-                        f"{rest[:_EXCERPT_LENGTH]!r} follows an action; one word and rewards are expected"
-                    )
-                _open_action(body, word, rewards)
-                action_is_open = True
-            elif text.startswith("state "):
-                _open_state(body, text[6:], states, numbers, rewards_of)
-                action_is_open = False
+    def read_header(self) -> None:
+        """Read up to and with ``@model``."""
+        seen: set[str] = set()
+        for line in self.lines:
+            text = line
+            while text.startswith("@"):  # a section of several lines ends with the first line of the next
+                section = text.partition(":")[0]
+                if section in seen:
+                    self._refuse(f"{section} appears twice")
+                seen.add(section)
+                if section == "@model":
+                    for value, needed in ((self.kind, "@type"), (self.states, "@nr_states")):
+                        if not value:
+                            raise FileFormatError(f"{needed} must stand before @model")
+                    return
+                text = self._read_section(section, text)
+            if text.startswith(_COMMENT):
+                self._read_comment(text.removeprefix(_COMMENT))
             elif text and not text.startswith("//"):
-                raise FileFormatError(f"{text[:_EXCERPT_LENGTH]!r} is not a state, action or transition")
-        except ValueError as error:
-            raise FileFormatError(f"line {number}: {error}") from None
-    return body
+                self._refuse(f"{_start_of(text)} stands before @model and is not a section of DRN")
+        raise FileFormatError("there is no @model section; this is no DRN file, or it is truncated")
 
+    def _read_section(self, section: str, text: str) -> str:
+        """Read one section; return the line after it if that was read too, else an empty one."""
+        if section in _KINDS:
+            kind = text.partition(":")[2].strip()
+            if kind not in _KINDS[section]:
+                self._refuse(f"{_MESSAGES[section].format(_start_of(kind))} are read")
+            self.kind = kind if section == "@type" else self.kind
+        elif section == "@placeholders":
+            while (line := self._next_line()).startswith("$"):
+                name, _, value = line.partition(":")
+                self.numbers[name.strip()] = self._number(value)
+            return line
+        elif section == "@parameters":
+            line = self._next_line()
+            if line and not line.startswith("@"):
+                self._refuse(f"the model has the parameters {_start_of(line)}; give them values first")
+            return line
+        elif section == "@reward_models":
+            line = self._next_line()
+            if line.startswith("@"):
+                return line
+            names = re.split(r"[ \t]", self.raw.rstrip("\r\n"))
+            self.rewards = names if names[-1] else names[:-1]  # Storm ends each name, even an empty one, with a space
+        elif section == "@nr_states":
+            self.states = self._count()
+        elif section == "@nr_choices":
+            self.choices = self._count()
+        else:
+            self._refuse(f"{_start_of(text)} is not a section of DRN")
+        return ""
 
-def _lines_or_error(lines: Lines) -> Iterator[tuple[int, str]]:
-    for number, line in lines:
-        yield number, line.rstrip("\r\n")
-    raise FileFormatError("the file ends within the header; it is truncated")
+    def _count(self) -> int:
+        text = self._next_line()
+        if not (text.isascii() and text.isdecimal() and len(text) < 16):
+            self._refuse(f"{_start_of(text)} is not a number of states or choices")
+        return int(text)
 
+    def _read_comment(self, text: str) -> None:
+        metadata = strict_json(text.encode(), "the comment of goalbound")
+        self.scale, names = check_recorded_scale(metadata.get("loss_scale"), "the comment"), metadata.get("actions")
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise FileFormatError("actions in the comment of goalbound are no list of names")
+        self.names = names
 
-def _read_section(header: Header, section: str, text: str, number: int, lines: Lines) -> tuple[int, str]:
-    """Read one section; give the line after it if that was read too, else an empty one."""
-    if section == "@type":
-        header.kind = text.partition(":")[2].strip()
-        if header.kind not in ("DTMC", "MDP"):
-            raise FileFormatError(
-                f"line {number}: the type is {header.kind[:_EXCERPT_LENGTH]!r}; only DTMC and MDP are read"
-            )
-    elif section == "@value_type":
-        kind = text.partition(":")[2].strip()
-        if kind not in _VALUE_TYPES:
-            raise FileFormatError(
-                f"line {number}: values are {kind[:_EXCERPT_LENGTH]!r}; only double and rational are read"
-            )
-    elif section == "@parameters":
-        number, line = next(lines)
-        if line.startswith("@"):
-            return number, line.strip()
-        if line.strip():
-            raise FileFormatError(
-                f"line {number}: the model has the parameters {line[:_EXCERPT_LENGTH]!r}; give them values first"
-            )
-    elif section == "@placeholders":
-        for number, line in lines:
-            if not line.startswith("$"):
-                return number, line.strip()
-            name, _, value = line.partition(":")
-            header.numbers[name.strip()] = _number(value, header.numbers)
-    elif section == "@reward_models":
-        number, line = next(lines)
-        if line.startswith("@"):
-            return number, line.strip()
-        names = re.split(r"[ \t]", line)
-        header.rewards = names[:-1] if not names[-1] else names  # Storm ends each name, even an empty one, with a space
-    elif section == "@nr_states":
-        header.states = _count(*next(lines))
-    elif section == "@nr_choices":
-        header.choices = _count(*next(lines))
-    else:
-        raise FileFormatError(f"line {number}: {text[:_EXCERPT_LENGTH]!r} is not a section of DRN")
-    return number, ""
+    def read_body(self) -> None:
+        """Read states, actions and transitions, up to the end."""
+        counts, states = self.branch_count, self.states
+        add_target, add_probability = self.target.append, self.probability.append
+        action_is_open = False
+        for text in self.lines:
+            try:
+                if text[:1].isdigit():
+                    plain = _PLAIN.fullmatch(text)
+                    at, probability = (int(plain[1]), float(plain[2])) if plain else self._transition(text)
+                    if at >= states:
+                        raise ValueError(f"{_start_of(text)} does not lead to one of the {states} states")
+                    if not action_is_open:  # Storm too takes transitions without an action for those of the first
+                        self._open_action("0", ())
+                        action_is_open = True
+                    add_target(at)
+                    add_probability(probability)
+                    counts[-1] += 1
+                elif text.startswith("action "):
+                    word, _, rest = text[7:].partition(" ")
+                    rewards, rest = self._rewards(rest.strip())
+                    if rest:
+                        raise ValueError(f"{_start_of(rest)} follows an action; one word and rewards are expected")
+                    self._open_action(word, rewards)
+                    action_is_open = True
+                elif text.startswith("state "):
+                    self._open_state(text[6:])
+                    action_is_open = False
+                elif text and not text.startswith("//"):
+                    raise ValueError(f"{_start_of(text)} is not a state, action or transition")
+            except ValueError as error:
+                self._refuse(str(error))
 
+    def _open_state(self, text: str) -> None:
+        word, _, rest = text.partition(" ")
+        state = len(self.choice_count)
+        if state >= self.states or word != str(state):
+            raise ValueError(f"state {_start_of(word)} stands where state {state} of {self.states} is expected")
+        rest = rest.strip()
+        if rest.startswith(("!", "{")):
+            raise ValueError(f"{_start_of(rest)}: exit rates and observations do not belong to a DTMC or an MDP")
+        rewards, rest = self._rewards(rest)
+        self.choice_count.append(0)
+        self.state_rewards.append(rewards)
+        for quoted, plain in _LABEL.findall(rest):
+            self.labels.setdefault(quoted or plain, array("q")).append(state)
+        if rest.count('"') % 2:
+            raise ValueError(f"a quotation mark is left open in {_start_of(rest)}")
 
-def _check_header(header: Header) -> None:
-    for value, section in ((header.kind, "@type"), (header.states, "@nr_states")):
-        if not value:
-            raise FileFormatError(f"{section} must stand before @model")
+    def _open_action(self, word: str, rewards: Rewards) -> None:
+        if not self.choice_count:
+            raise ValueError("an action stands before the first state")
+        self.choice_count[-1] += 1
+        self.branch_count.append(0)
+        self.action.append(self.words.setdefault(word, len(self.words)))
+        self.action_rewards.append(rewards)
 
+    def _transition(self, text: str) -> tuple[int, float]:
+        """A transition in any other form than the plain one."""
+        target, colon, value = text.partition(":")
+        target = target.rstrip()
+        if not colon or not target.isdecimal():
+            raise ValueError(f"{_start_of(text)} is not a transition; it needs a state, a colon and a probability")
+        return int(target), self._number(value)
 
-def _read_metadata(text: str) -> tuple[float | None, list[str] | None]:
-    metadata = strict_json(text.encode(), "the comment of goalbound")
-    scale, names = metadata.get("loss_scale"), metadata.get("actions")
-    if scale is not None and (type(scale) not in (int, float) or not 0.0 < scale < float("inf")):
-        raise FileFormatError(f"loss_scale in the comment of goalbound is {scale!r}, not a positive number")
-    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise FileFormatError("actions in the comment of goalbound are no list of names")
-    return None if scale is None else float(scale), names
+    def _rewards(self, text: str) -> tuple[Rewards, str]:
+        """The numbers in the brackets at the front, and what follows them."""
+        if not text.startswith("["):
+            return (), text
+        inside, bracket, rest = text[1:].partition("]")
+        if not bracket:
+            raise ValueError(f"a bracket is left open in {_start_of(text)}")
+        if inside not in self._rewards_of:
+            self._rewards_of[inside] = tuple(self._number(value) for value in inside.split(","))
+        return self._rewards_of[inside], rest.strip()
 
+    def _number(self, text: str) -> float:
+        """A decimal, a rational, or a placeholder; remembered by its text."""
+        word = text.strip()
+        if word in self.numbers:
+            return self.numbers[word]
+        if word.strip("0123456789.eE+-/") or not word:
+            raise FileFormatError(f"{_start_of(word)} is not a number")
+        above, stroke, below = word.partition("/")
+        try:
+            value = int(above) / int(below) if stroke else float(word)
+        except (ValueError, ArithmeticError) as error:
+            raise FileFormatError(f"{_start_of(word)} is not a number ({error})") from None
+        self.numbers[text] = value
+        return value
 
-def _open_state(body: Body, text: str, states: int, numbers: dict[str, float], known: dict[str, Any]) -> None:
-    word, rest = _word(text)
-    state = len(body.choice_count)
-    if state >= states or word != str(state):
-        raise FileFormatError(f"state {word[:_EXCERPT_LENGTH]!r} stands where state {state} of {states} is expected")
-    if rest.startswith(("!", "{")):
-        raise FileFormatError(
-            f"{rest[:_EXCERPT_LENGTH]!r}: exit rates and observations do not belong to a DTMC or an MDP"
+    def explicit_mdp(self, loss: str | None, goal: str | None) -> ExplicitMDP:
+        """The model that was read."""
+        states, choices = len(self.choice_count), len(self.branch_count)
+        if states != self.states:
+            raise FileFormatError(f"@nr_states says {self.states}, and {states} states follow; the file is truncated")
+        if self.choices not in (None, choices):
+            raise FileFormatError(f"@nr_choices says {self.choices}, and {choices} actions follow")
+        if 0 in self.branch_count:
+            empty = self.branch_count.index(0)
+            raise FileFormatError(f"action {empty} of the file leads nowhere; the file is truncated")
+        sizes = np.array(self.choice_count, dtype=np.int64)
+        if self.kind == "DTMC" and (sizes > 1).any():
+            state = int(np.argmax(sizes > 1))
+            raise FileFormatError(f"the file says it is a DTMC, but state {state} has several actions")
+        labels = [label for label in self.labels if label != INITIAL]
+        candidates = [label for label in labels if len(self.labels[label]) < states]
+        action, names = self._actions()
+        return ExplicitMDP(
+            choice_start=np.concatenate(([0], np.cumsum(sizes))),
+            branch_start=np.concatenate(([0], np.cumsum(np.array(self.branch_count, dtype=np.int64)))),
+            target=np.array(self.target, dtype=np.int64),
+            probability=np.array(self.probability, dtype=np.float64),
+            choice_loss=self._choice_losses(loss, sizes),
+            goal=self._flags(select_name(goal, labels, candidates, "label", "goal")),
+            initial=self._flags(INITIAL),
+            action=action,
+            action_names=names,
+            loss_scale=self.scale,
         )
-    rewards, rest = _rewards(rest, numbers, known)
-    body.choice_count.append(0)
-    body.state_rewards.append(rewards)
-    for quoted, plain in _LABEL.findall(rest):
-        body.labels.setdefault(quoted or plain, array("q")).append(state)
-    if rest.count('"') % 2:
-        raise FileFormatError(f"a quotation mark is left open in {rest[:_EXCERPT_LENGTH]!r}")
 
+    def _flags(self, label: str) -> NDArray[np.bool_]:
+        flags = np.zeros(len(self.choice_count), dtype=bool)
+        flags[np.array(self.labels.get(label, array("q")), dtype=np.int64)] = True
+        return flags
 
-def _transition(text: str, numbers: dict[str, float]) -> tuple[int, float]:
-    """A transition in any other form than the plain one."""
-    target, colon, value = text.partition(":")
-    target = target.rstrip()
-    if not colon or not target.isdecimal():
-        raise FileFormatError(
-            f"{text[:_EXCERPT_LENGTH]!r} is not a transition; it needs a state, a colon and a probability"
+    def _choice_losses(self, loss: str | None, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        width = max(map(len, {*self.state_rewards, *self.action_rewards}), default=0)
+        names = [*self.rewards, *(f"rew{at}" for at in range(len(self.rewards), width))]  # as Storm names them
+        if len(set(names)) < len(names):
+            raise FileFormatError(f"two reward models have one name: {names}")
+        column = names.index(select_name(loss, names, names, "reward model", "loss"))
+        of_action, of_state = (
+            np.array([row[column] if column < len(row) else 0.0 for row in rewards], dtype=np.float64)
+            for rewards in (self.action_rewards, self.state_rewards)
         )
-    return int(target), _number(value, numbers)
+        return sum_rewards([of_action, np.repeat(of_state, sizes)])
+
+    def _actions(self) -> tuple[NDArray[np.int64] | None, tuple[str, ...] | None]:
+        """The action of each choice, and the names if there are any."""
+        used = np.array(self.action, dtype=np.int64)
+        words = list(self.words)
+        if self.names is not None:
+            known = {token: at for at, token in enumerate(_tokens(tuple(self.names)))}
+            if known.keys() >= self.words.keys():
+                return np.array([known[word] for word in words], dtype=np.int64)[used], tuple(self.names)
+        if words == [NO_LABEL]:
+            return None, None
+        if all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+            return np.array([int(word) for word in words], dtype=np.int64)[used], None
+        names = tuple("" if word == NO_LABEL else word for word in words)
+        return used, names if names != UNNAMED else None
 
 
-def _open_action(body: Body, word: str, rewards: tuple[float, ...]) -> None:
-    if not body.choice_count:
-        raise FileFormatError("an action stands before the first state")
-    body.choice_count[-1] += 1
-    body.branch_count.append(0)
-    body.action.append(body.words.setdefault(word, len(body.words)))
-    body.action_rewards.append(rewards)
-
-
-def _word(text: str) -> tuple[str, str]:
-    word, _, rest = text.partition(" ")
-    return word, rest.strip()
-
-
-def _rewards(text: str, numbers: dict[str, float], known: dict[str, Any]) -> tuple[tuple[float, ...], str]:
-    """The numbers in the brackets at the front, and what follows them."""
-    if not text.startswith("["):
-        return (), text
-    inside, bracket, rest = text[1:].partition("]")
-    if not bracket:
-        raise FileFormatError(f"a bracket is left open in {text[:_EXCERPT_LENGTH]!r}")
-    if inside not in known:
-        known[inside] = tuple(_number(value, numbers) for value in inside.split(","))
-    return known[inside], rest.strip()
-
-
-def _number(text: str, numbers: dict[str, float]) -> float:
-    """A decimal, a rational, or a placeholder; remembered by its text."""
-    word = text.strip()
-    if word in numbers:
-        return numbers[word]
-    if word.strip("0123456789.eE+-/") or not word:
-        raise FileFormatError(f"{word[:_EXCERPT_LENGTH]!r} is not a number")
-    above, stroke, below = word.partition("/")
-    try:
-        value = int(above) / int(below) if stroke else float(word)
-    except (ValueError, ArithmeticError) as error:
-        raise FileFormatError(f"{word[:_EXCERPT_LENGTH]!r} is not a number ({error})") from None
-    numbers[text] = value
-    return value
-
-
-def _count(number: int, line: str) -> int:
-    text = line.strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise FileFormatError(f"line {number}: {text[:_EXCERPT_LENGTH]!r} is not a number of states or choices")
-    return int(text)
+def _start_of(text: str) -> str:
+    """A text for messages, shortened."""
+    return repr(text[:60])

@@ -1,4 +1,4 @@
-"""An MDP as model checkers write it, as arrays, and its conversion to a problem and back."""
+"""An MDP as model checkers write it, as arrays, and its conversion to a problem and back: what UMB and DRN share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, ModelError
 from goalbound.models.ssp import SSP
-from goalbound.models.support import Support
-from goalbound.models.validation import set_readonly
+from goalbound.models.triples import from_triples
 
 UNNAMED = ("",)
 """The action names of a file whose choices have no names."""
@@ -55,32 +54,23 @@ def to_ssp(model: ExplicitMDP) -> SSP:
     if not states:
         raise FileFormatError("every state is a goal state; no problem is left")
     number = np.where(live, np.cumsum(live) - 1, states)
-    sizes = np.diff(model.choice_start)
-    kept = np.repeat(live, sizes)
-    state = np.repeat(number, sizes)[kept]
-    action, names = _actions(model)
-    action = action[kept]
-    if len(state) == 0:
-        raise FileFormatError("no state has a choice")
-    choice_loss = model.choice_loss[kept]
-    _check_choice_losses(choice_loss, np.flatnonzero(kept), model)
-    scale = _scale(choice_loss) if model.loss_scale is None else model.loss_scale
-
-    rank = np.arange(len(state))
-    if ((state[1:] == state[:-1]) & (action[1:] <= action[:-1])).any():
-        order = np.lexsort((action, state))
-        rank[order] = rank.copy()
-        state, action, choice_loss = state[order], action[order], choice_loss[order]
-    row_sizes = np.diff(model.branch_start)
-    branches = np.repeat(kept, row_sizes)
-    target, probability, row = _sorted_rows(
-        np.repeat(rank, row_sizes[kept]), number[model.target[branches]], model.probability[branches]
-    )
-    support = Support(
-        set_readonly(_starts(state, states)), set_readonly(action), set_readonly(_starts(row, len(state))),
-        set_readonly(target), None, names,
-    )  # fmt: skip
-    return SSP(support, choice_loss / scale, probability, _start(model.initial & live, number, states), scale)
+    choice_state = np.repeat(np.arange(len(live)), np.diff(model.choice_start))
+    kept = live[choice_state]
+    lengths = np.diff(model.branch_start)
+    if (lengths[kept] == 0).any():
+        raise FileFormatError(f"choice {int(np.argmax(kept & (lengths == 0)))} of the file has no branch")
+    _check_choice_losses(model, choice_state, kept)
+    choice = np.repeat(np.arange(len(kept)), lengths)
+    branches = kept[choice]
+    choice = choice[branches]
+    action, names = _actions(model, choice_state)
+    state, following, probability = choice_state[choice], model.target[branches], model.probability[branches]
+    triples = number[state], action[choice], number[following], probability
+    built = from_triples(*triples, states=states, names=(None, names), keep_zeros=True)
+    scale = _scale(model.choice_loss[kept]) if model.loss_scale is None else model.loss_scale
+    losses = np.empty(built.support.pairs)
+    losses[built.pair_of] = model.choice_loss[choice] / scale
+    return SSP(built.support, losses, built.probabilities, _start(number[model.initial & live], states), scale)
 
 
 def from_ssp(ssp: SSP) -> ExplicitMDP:
@@ -99,7 +89,7 @@ def from_ssp(ssp: SSP) -> ExplicitMDP:
         branch_start=np.append(support.next_start, triples + 1),
         target=np.append(support.next_state, states).astype(np.int64),
         probability=np.append(ssp.probabilities, 1.0),
-        choice_loss=np.append(_choice_losses(ssp.losses, ssp.loss_scale), 0.0),
+        choice_loss=np.append(_amounts(ssp.losses, ssp.loss_scale), 0.0),
         goal=np.arange(states + 1) == states,
         initial=np.append(initial, False),
         action=np.append(support.pair_action, 0).astype(np.int64),
@@ -110,7 +100,7 @@ def from_ssp(ssp: SSP) -> ExplicitMDP:
 
 def select_name(name: str | None, names: Sequence[str], candidates: Sequence[str], kind: str, argument: str) -> str:
     """The name given, or the only candidate; else an error that lists the names."""
-    listed = ", ".join(f'"{one}"' for one in names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    listed = ", ".join(f'"{each}"' for each in names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     there = f"there are {listed}" if len(names) > 1 else f"there is {listed}" if names else "there is none"
     if name is not None:
         if name not in names:
@@ -125,23 +115,26 @@ def select_name(name: str | None, names: Sequence[str], candidates: Sequence[str
 def sum_rewards(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The sum of rewards from several sources; where one is negative, that one, so that it is found and named."""
     lowest = np.minimum.reduce(parts)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return np.where(lowest < 0.0, lowest, total)
+    return np.where(lowest < 0.0, lowest, sum(parts[1:], start=parts[0]))
 
 
-def _actions(model: ExplicitMDP) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
+def check_recorded_scale(scale: object, where: str) -> float | None:
+    """The scale of the losses that goalbound noted when it wrote a file; None if it did not."""
+    if scale is None:
+        return None
+    if not isinstance(scale, int | float) or isinstance(scale, bool) or not 0.0 < scale < float("inf"):
+        raise FileFormatError(f"loss_scale in {where} is {scale!r}, not a positive number")
+    return float(scale)
+
+
+def _actions(model: ExplicitMDP, state: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:
     """The action of each choice, different within a state: further choices of the same action become ``name#2``, ..."""
-    sizes = np.diff(model.choice_start)
-    place = np.arange(len(model.choice_loss)) - np.repeat(model.choice_start[:-1], sizes)
     if model.action is None or model.action_names == UNNAMED:
-        return place, None
+        return np.arange(len(state)) - model.choice_start[state], None
     action, names = model.action, model.action_names
-    state = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((action, state))
     first = np.ones(len(order), dtype=bool)
-    first[1:] = (state[order][1:] != state[order][:-1]) | (action[order][1:] != action[order][:-1])
+    first[1:] = (np.diff(state[order]) != 0) | (np.diff(action[order]) != 0)
     if first.all():
         return action, names
     repeat = np.empty_like(action)
@@ -152,77 +145,49 @@ def _actions(model: ExplicitMDP) -> tuple[NDArray[np.int64], tuple[str, ...] | N
     out[repeat > 0] = size + index
     if names is None:
         return out, None
-    return out, _with_repeats(names, [divmod(int(key), size) for key in extra])
-
-
-def _with_repeats(names: tuple[str, ...], repeats: list[tuple[int, int]]) -> tuple[str, ...]:
-    taken = set(names)
-    added = []
-    for count, action in repeats:
-        name = f"{names[action]}#{count + 1}"
+    taken, added = set(names), []
+    for count, base in (divmod(key, size) for key in extra.tolist()):
+        name = f"{names[base]}#{count + 1}"
         while name in taken:
             name += "'"
         taken.add(name)
         added.append(name)
-    return (*names, *added)
+    return out, (*names, *added)
 
 
-def _sorted_rows(
-    row: NDArray[np.int64], target: NDArray[np.int64], probability: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Branches by row and target, repeats summed: (target, probability, row)."""
-    later = (row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (target[1:] > target[:-1]))
-    if later.all():
-        return target, probability, row
-    # One key, not two: files are nearly sorted, and a stable sort of one nearly sorted array is nearly linear.
-    width = int(target.max()) + 1
-    order = np.argsort(row * width + target, kind="stable")
-    row, target = row[order], target[order]
-    first = np.ones(len(row), dtype=bool)
-    first[1:] = (row[1:] != row[:-1]) | (target[1:] != target[:-1])
-    heads = np.flatnonzero(first)
-    return target[heads], np.add.reduceat(probability[order], heads), row[heads]
-
-
-def _starts(group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(np.bincount(group, minlength=groups))))
-
-
-def _start(initial: NDArray[np.bool_], number: NDArray[np.int64], states: int) -> int | NDArray[np.float64]:
+def _start(initial: NDArray[np.int64], states: int) -> int | NDArray[np.float64]:
     """One initial state is the start; several are equally likely. Initial goal states have nothing to decide."""
-    at = number[initial]
-    if not len(at):
+    if not len(initial):
         raise FileFormatError("no state that is not a goal is initial; an episode must begin somewhere")
-    if len(at) == 1:
-        return int(at[0])
+    if len(initial) == 1:
+        return int(initial[0])
     law = np.zeros(states)
-    law[at] = 1.0 / len(at)
+    law[initial] = 1.0 / len(initial)
     return law
 
 
-def _check_choice_losses(choice_loss: NDArray[np.float64], choice: NDArray[np.int64], model: ExplicitMDP) -> None:
-    bad = np.flatnonzero(~((choice_loss >= 0.0) & (choice_loss < np.inf)))
+def _check_choice_losses(model: ExplicitMDP, choice_state: NDArray[np.int64], kept: NDArray[np.bool_]) -> None:
+    bad = np.flatnonzero(kept & ~((model.choice_loss >= 0.0) & (model.choice_loss < np.inf)))
     if len(bad):
-        at = int(choice[bad[0]])
-        state = int(np.searchsorted(model.choice_start, at, side="right")) - 1
+        state = int(choice_state[bad[0]])
         raise FileFormatError(
-            f"state {state} of the file, choice {at - model.choice_start[state]}: reward {choice_loss[bad[0]]}; "
-            "rewards are read as losses, which are finite and not negative"
+            f"state {state} of the file, choice {bad[0] - model.choice_start[state]}: reward "
+            f"{model.choice_loss[bad[0]]}; rewards are read as losses, which are finite and not negative"
         )
 
 
 def _scale(choice_loss: NDArray[np.float64]) -> float:
     """1, or the smallest power of two that no amount exceeds: dividing by it is exact."""
-    most = float(choice_loss.max())
+    most = float(choice_loss.max(initial=0.0))
     if most <= 1.0:
         return 1.0
     fraction, exponent = np.frexp(most)
     return float(np.ldexp(1.0, int(exponent) - 1 if fraction == 0.5 else int(exponent)))
 
 
-def _choice_losses(losses: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def _amounts(losses: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """The losses in the user's unit, chosen among the nearest numbers so that dividing gives the losses back."""
-    choice_loss = losses * scale
-    for near in (np.nextafter(choice_loss, 0.0), np.nextafter(choice_loss, np.inf)):
-        choice_loss = np.where((choice_loss / scale != losses) & (near / scale == losses), near, choice_loss)
-    return choice_loss
+    amounts = losses * scale
+    for near in (np.nextafter(amounts, 0.0), np.nextafter(amounts, np.inf)):
+        amounts = np.where((amounts / scale != losses) & (near / scale == losses), near, amounts)
+    return amounts

@@ -19,8 +19,7 @@ from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.drn import read_drn, write_drn
 from goalbound.models.files.io import GZIP, LIMIT, XZ, as_format_errors, file_name, open_regular
 from goalbound.models.files.npz import read_npz, write_npz
-from goalbound.models.files.tar import BLOCK, is_tar
-from goalbound.models.files.umb import read_umb, write_umb
+from goalbound.models.files.umb import BLOCK, is_tar, read_umb, write_umb
 from goalbound.models.linear_cssp import LinearCSSP
 from goalbound.models.ssp import SSP
 from goalbound.models.support import Support

@@ -39,10 +39,8 @@ _MOST_EXPANSION = 200  # models are far from it; bombs reach 1000 and more
 _ANY_EXPANSION_BYTES = 64 * 2**20  # so that tiny, very regular files are not taken for decompression bombs
 _CHUNK = 2**20
 _XZ_MEMORY = 256 * 2**20  # xz -9 needs 65 MiB; a file may claim 4 GiB
-_PARSING_ERRORS = (
-    ValueError, KeyError, IndexError, TypeError, ArithmeticError, EOFError, RecursionError, NotImplementedError,
-    RuntimeError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
-)  # fmt: skip
+_PYTHON_ERRORS = (ValueError, LookupError, TypeError, ArithmeticError, EOFError, RuntimeError)
+_PARSING_ERRORS = (*_PYTHON_ERRORS, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @contextmanager
@@ -161,43 +159,32 @@ def check_unpacked(size: int, unpacked: int, limit: int) -> None:
 
     Each counts as one byte if they are at most EXPANSION times the file, else as UNPACKED_WEIGHT bytes.
     """
-    needed = needed_limit(size, unpacked)
+    needed, folds = _needed_limit(size, unpacked)
     if unpacked and needed > limit:
         raise FileFormatError(
-            f"{size} bytes, and {unpacked} more in memory{_weight_said(size, unpacked)}; the limit is {limit}: "
-            f"raise it with limit={needed}"
+            f"{size} bytes, and {unpacked} more in memory{folds}; the limit is {limit}: raise it with limit={needed}"
         )
-
-
-def needed_limit(size: int, unpacked: int) -> int:
-    """The least limit with which a file of ``size`` bytes, of which ``unpacked`` more are made, is read.
-
-    >>> needed_limit(1000, 16_000), needed_limit(1000, 16_001)
-    (17000, 129008)
-    """
-    return size + _weight(size, unpacked) * unpacked
-
-
-def _weight(size: int, unpacked: int) -> int:
-    return 1 if unpacked <= EXPANSION * size else UNPACKED_WEIGHT
-
-
-def _weight_said(size: int, unpacked: int) -> str:
-    weight = _weight(size, unpacked)
-    return f", which count {weight}-fold, as they are more than {EXPANSION} times the file" if weight > 1 else ""
 
 
 def warn_if_large(path: str | PathLike[str], size: int, *, unpacked: int = 0) -> None:
     """Warn if a file of this size, of which ``unpacked`` more bytes are made, is read only with a larger ``limit``."""
-    needed = needed_limit(size, unpacked)
+    needed, folds = _needed_limit(size, unpacked)
     if needed > LIMIT:
-        memory = f" and takes {unpacked} more in memory{_weight_said(size, unpacked)}" if unpacked else ""
+        memory = f" and takes {unpacked} more in memory{folds}" if unpacked else ""
         warnings.warn(
             f"{os.fspath(path)} has {size} bytes{memory}, and files of more than {LIMIT} are not read unless one asks "
             f"for it: load it with limit={needed}",
             LargeFileWarning,
             stacklevel=3,
         )
+
+
+def _needed_limit(size: int, unpacked: int) -> tuple[int, str]:
+    """The least limit with which a file is read, and what to say of how much its unpacked bytes count."""
+    if unpacked <= EXPANSION * size:
+        return size + unpacked, ""
+    folds = f", which count {UNPACKED_WEIGHT}-fold, as they are more than {EXPANSION} times the file"
+    return size + UNPACKED_WEIGHT * unpacked, folds
 
 
 def strict_json(data: bytes, what: str) -> dict[str, Any]:

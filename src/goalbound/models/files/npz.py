@@ -22,8 +22,11 @@ from goalbound.models.ssp import SSP
 from goalbound.models.support import GOAL, Support
 
 SUPPORT_ARRAYS: Mapping[str, str] = {
-    "pair_start": "<i8", "pair_action": "<i4", "next_start": "<i8", "next_state": "<i4",
-}  # fmt: skip
+    "pair_start": "<i8",
+    "pair_action": "<i4",
+    "next_start": "<i8",
+    "next_state": "<i4",
+}
 """The arrays of a support in an array file, with their types."""
 
 _VERSION = 1
@@ -58,10 +61,8 @@ def write_npz(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
 
 def read_npz(path: str | PathLike[str], *, limit: int = LIMIT) -> SSP | LinearCSSP:
     """Read what :func:`write_npz` wrote; anything else is a :class:`FileFormatError` that says what is wrong."""
-    header, arrays = read_array_file(
-        path, kind=("SSP", "LinearCSSP"), versions=[_VERSION], arrays={**_NEEDED, "start": "<f8"},
-        what="problem", limit=limit,
-    )  # fmt: skip
+    kinds, types = ("SSP", "LinearCSSP"), {**_NEEDED, "start": "<f8"}
+    header, arrays = read_array_file(path, kind=kinds, versions=[_VERSION], arrays=types, what="problem", limit=limit)
     with as_format_errors(path, "npz"):
         check_keys(header, _KEYS, GOAL_KEYS)
         check_present(arrays, _NEEDED)
@@ -91,11 +92,9 @@ def support_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     True
     """
     check_present(arrays, SUPPORT_ARRAYS)
-    state_names, action_names = _names(header, "state_names"), _names(header, "action_names")
-    return Support(
-        arrays["pair_start"], arrays["pair_action"], arrays["next_start"], arrays["next_state"],
-        state_names, action_names, header.get("goal_name", GOAL),
-    )  # fmt: skip
+    names = {key: _names(header, key) for key in ("state_names", "action_names")}
+    parts: dict[str, Any] = {name: arrays[name] for name in SUPPORT_ARRAYS}
+    return Support(**parts, **names, goal_name=header.get("goal_name", GOAL))
 
 
 def _names(header: Mapping[str, Any], key: str) -> Any:
@@ -124,6 +123,4 @@ def _problem(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SSP | L
         raise FileFormatError("a problem without context has component_names")
     checked = SSP(support, losses, probabilities, start, scale)
     # The rows of a mixture may be off by a few roundings more than the constructor leaves alone: keep their bits.
-    return SSP._unchecked(
-        support, checked.losses, probabilities.astype(np.float64, copy=False), start, checked.loss_scale
-    )
+    return SSP._unchecked(**(vars(checked) | {"probabilities": probabilities.astype(np.float64, copy=False)}))

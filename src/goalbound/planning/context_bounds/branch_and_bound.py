@@ -16,18 +16,22 @@ from goalbound.models import LinearCSSP
 from goalbound.models.validation import check_callable, check_float, check_fraction, check_int, short_repr
 from goalbound.notebook import html_lines, html_table, weights_text
 from goalbound.planning.checks import require_contextual
-from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints, simplex_landmarks
-from goalbound.planning.context_bounds.priced_steps import most_priced_steps, prices_for
 from goalbound.planning.context_bounds.region import (
+    ContextPoint,
+    ContextPoints,
+    CornerPoints,
     affine_upper_bounds,
     least_optimal_steps,
     max_upper_bound,
     most_optimal_steps,
+    most_priced_steps,
     possibly_optimal_pairs,
+    prices_for,
+    simplex_landmarks,
 )
 from goalbound.planning.context_bounds.search import BoundStatus, Budget, Incumbent, Tell, maximise
 from goalbound.planning.optimal_values import optimal_values
-from goalbound.planning.properness import blocking_states
+from goalbound.planning.reduction import blocking_states
 from goalbound.plotting import Rows, draw_rows, literal, new_axes
 
 FEW_STATES = 200
@@ -186,13 +190,13 @@ def context_bounds(
     finite and, as v* is upper semicontinuous in the context by the same argument, attained.
 
     B* is searched by branch and bound (:mod:`~goalbound.planning.context_bounds.search`): upper bounds that
-    are affine in the context (:mod:`~goalbound.planning.context_bounds.affine_bounds`), certified solutions at points
+    are affine in the context (:mod:`~goalbound.planning.context_bounds.region`), certified solutions at points
     as lower bounds.
 
     T* is the largest, over contexts and states, of the expected steps of a proper deterministic policy that is optimal
     for the context; of several the slowest counts. The upper end holds for all of them: pairs that are optimal nowhere
     in a sub-simplex are left out, and what remains takes at most that long (or the loss divided by its floor). With
-    more than 200 states, steps are weighed against the loss instead (:mod:`.priced_steps`), which needs far fewer
+    more than 200 states, steps are weighed against the loss instead (:mod:`.region`), which needs far fewer
     sub-simplices. The lower end holds for the fastest optimal policy of its context, which is the only one unless pairs
     tie there. T* may be infinite if losses are zero (the best policies take longer and longer); the search then ends by
     a limit.

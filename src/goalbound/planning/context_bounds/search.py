@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.planning.context_bounds.context_point import ContextPoint, CornerPoints
+from goalbound.planning.context_bounds.region import ContextPoint, CornerPoints
 
 SMALLEST_EDGE = 2.0**-30
 """Sub-simplices with shorter edges are not split any more."""

@@ -166,20 +166,6 @@ def lowest_ties(rows, usable, values, low, drift, settled, policy, out_policy):
 
 
 @lean
-def chain_rows(rows, order, out_start):
-    """Offsets with space for one row of each state, in the order given (empty: as they come): ``out_start[S + 1]``."""
-    states = len(rows.pair_start) - 1
-    renumbered = len(order) > 0
-    out_start[0] = 0
-    for n in range(states):
-        s = order[n] if renumbered else n
-        longest = 0
-        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
-            longest = max(longest, rows.next_start[i + 1] - rows.next_start[i])
-        out_start[n + 1] = out_start[n] + longest
-
-
-@lean
 def update_chain(rows, policy, known, order, rank, chain):
     """Bring the rows of a chain up to date where ``policy`` differs from ``known``, which then equals it.
 
@@ -195,7 +181,8 @@ def update_chain(rows, policy, known, order, rank, chain):
             continue
         known[s] = i
         n = rank[s] if renumbered else s
-        stop = chain.start[n]
+        first = np.int64(chain.start[n])
+        stop = first
         chain.exit[n] = 1.0
         if i >= 0:
             moving = 0.0
@@ -212,7 +199,7 @@ def update_chain(rows, policy, known, order, rank, chain):
                     chain.column[stop] = rank[t] if renumbered else t
                     chain.weight[stop] = p
                     stop += 1
-            for k in range(chain.start[n], stop):
+            for k in range(first, stop):
                 chain.weight[k] /= moving
             chain.exit[n] = leaving / moving
         chain.stop[n] = stop

@@ -260,7 +260,7 @@ def components(rows, usable, out_component):
             went_deeper = False
             while i < rows.pair_start[s + 1]:
                 if usable[i]:
-                    last = rows.next_start[i + 1]
+                    last = np.int64(rows.next_start[i + 1])
                     while k < last:
                         t = rows.next_state[k]
                         k += 1
@@ -285,7 +285,7 @@ def components(rows, usable, out_component):
                 if went_deeper:
                     break
                 i += 1
-                k = rows.next_start[i]
+                k = np.int64(rows.next_start[i])
             if went_deeper:
                 continue
             if low[s] == index[s]:
@@ -304,76 +304,55 @@ def components(rows, usable, out_component):
 
 
 @lean
-def leaving_pairs(rows, component, usable):
-    """Make unusable the pairs that may leave their component; returns how many were."""
-    states = len(rows.pair_start) - 1
-    changed = 0
-    for s in range(states):
-        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
-            if not usable[i]:
-                continue
-            for k in range(rows.next_start[i], rows.next_start[i + 1]):
-                t = rows.next_state[k]
-                if rows.probabilities[k] > 0.0 and (t == states or component[t] != component[s]):
-                    usable[i] = False
-                    changed += 1
-                    break
-    return changed
-
-
-@lean
-def measure_quotient(rows, usable, members, class_of, out_pairs):
-    """Count the pairs of each class of states in the problem of :func:`fill_quotient`; returns their triples."""
-    states = len(rows.pair_start) - 1
-    triples = 0
-    for c in range(len(out_pairs)):
-        out_pairs[c] = 0
-    for n in range(len(members)):
-        s = members[n]
-        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
-            if usable[i] and leaves_class(rows, i, class_of, class_of[s], states):
-                out_pairs[class_of[s]] += 1
-                triples += rows.next_start[i + 1] - rows.next_start[i]
-    return triples
-
-
-@lean
-def leaves_class(rows, pair, class_of, own, states):
-    """Whether a pair may lead out of a class of states."""
+def may_leave(rows, pair, number, own):
+    """Whether a pair may lead to the goal, or to a state of another ``number`` [S] than its ``own``."""
     for k in range(rows.next_start[pair], rows.next_start[pair + 1]):
         t = rows.next_state[k]
-        if rows.probabilities[k] > 0.0 and (t == states or class_of[t] != own):
+        if rows.probabilities[k] > 0.0 and (t == len(number) or number[t] != own):
             return True
     return False
+
+
+@lean
+def leaving_pairs(rows, component, usable):
+    """Make unusable the pairs that may leave their component; returns how many were."""
+    changed = 0
+    for s in range(len(component)):
+        for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
+            if usable[i] and may_leave(rows, i, component, component[s]):
+                usable[i] = False
+                changed += 1
+    return changed
 
 
 @lean
 def fill_quotient(rows, usable, members, class_of, goal, out_rows, out_origin):
     """The problem in which each class of states is one state: the usable pairs of its members that may leave it.
 
-    ``members`` lists the states by class; ``class_of[s]`` is ``goal`` for states as good as the goal.
-    ``out_rows.pair_start`` is given; ``out_origin`` is the original pair of each new pair. A next state may stand
-    twice in a row.
+    ``members`` lists the states by class; ``class_of[s]`` is ``goal``, the number of classes, for states as good as the
+    goal. ``out_rows`` has room for all pairs and triples; ``out_origin`` is the original pair of each new pair. A next
+    state may stand twice in a row. Returns the number of triples.
     """
-    states = len(rows.pair_start) - 1
     pair = 0
     place = 0
+    out_rows.pair_start[0] = 0
     out_rows.next_start[0] = 0
     for n in range(len(members)):
         s = members[n]
         for i in range(rows.pair_start[s], rows.pair_start[s + 1]):
-            if not usable[i] or not leaves_class(rows, i, class_of, class_of[s], states):
+            if not usable[i] or not may_leave(rows, i, class_of, class_of[s]):
                 continue
             for k in range(rows.next_start[i], rows.next_start[i + 1]):
                 t = rows.next_state[k]
                 if rows.probabilities[k] > 0.0:
-                    out_rows.next_state[place] = goal if t == states else class_of[t]
+                    out_rows.next_state[place] = goal if t == len(class_of) else class_of[t]
                     out_rows.probabilities[place] = rows.probabilities[k]
                     place += 1
             out_rows.losses[pair] = rows.losses[i]
             out_origin[pair] = i
             pair += 1
             out_rows.next_start[pair] = place
+        out_rows.pair_start[class_of[s] + 1] = pair
     return place
 
 

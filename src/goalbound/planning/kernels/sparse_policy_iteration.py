@@ -19,6 +19,7 @@ from goalbound.planning.kernels.chain import (
     CoarseFactor,
     bicgstab,
     grow_clusters,
+    new_chain,
     refactor_coarse,
 )
 from goalbound.planning.kernels.graph import backward_reach, reverse_edges
@@ -58,26 +59,29 @@ class SparseWorkspace(Struct):
 def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) -> SparseWorkspace:
     """Work arrays for all models on the support of ``rows``, whose losses and probabilities do not matter."""
     states = len(rows.pair_start) - 1
-    lengths = np.diff(rows.next_start)
-    longest = np.maximum.reduceat(lengths, rows.pair_start[:-1])
-    start = np.zeros(states + 1, dtype=np.int64)
-    np.cumsum(longest, out=start[1:])
-    chain = Chain(start, start[:-1].copy(), np.zeros(start[-1], dtype=np.int32), np.zeros(start[-1]), np.zeros(states))
+    chain = new_chain(rows)
+    entries = int(chain.start[-1])
     cluster = np.empty(states, dtype=np.int32)
     run(grow_clusters)(rows, _from_goal(rows, pair_state, run), CLUSTER_STATES, cluster)
     while True:
         first = _envelope(rows, pair_state, cluster)
         widths = np.arange(len(first)) - first
-        if len(first) == 1 or float(np.square(widths, dtype=np.float64).sum()) <= COARSE_WORK * start[-1]:
+        if len(first) == 1 or float(np.square(widths, dtype=np.float64).sum()) <= COARSE_WORK * entries:
             break
         cluster //= 2
     size = int(widths.sum())
     begin = np.zeros(len(first) + 1, dtype=np.int64)
     coarse = CoarseFactor(cluster, first, begin, np.zeros(size), np.zeros(size), np.zeros(len(first)))
+    longest = int(np.diff(rows.next_start).max())
     return SparseWorkspace(
-        chain=chain, coarse=coarse, residual=np.zeros(states), unit=np.ones(states), step=np.zeros(states),
-        krylov=np.zeros((KRYLOV_VECTORS, states)), row=np.zeros(int(lengths.max())),
-    )  # fmt: skip
+        chain=chain,
+        coarse=coarse,
+        residual=np.zeros(states),
+        unit=np.ones(states),
+        step=np.zeros(states),
+        krylov=np.zeros((KRYLOV_VECTORS, states)),
+        row=np.zeros(longest),
+    )
 
 
 def _from_goal(rows: Rows, pair_state: NDArray[np.int32], run: Run) -> NDArray[np.int32]:
@@ -152,10 +156,8 @@ def evaluate_sparse(sets, iteration, workspace, tolerance):
     for s in range(len(workspace.step)):
         workspace.step[s] = 0.0
     target = max(LEFT * residual, 0.1 * tolerance)
-    left, _ = bicgstab(
-        workspace.chain, workspace.coarse, workspace.residual, workspace.unit, target, KRYLOV_STEPS, workspace.krylov,
-        workspace.step,
-    )  # fmt: skip
+    residuals, unit, krylov, step = workspace.residual, workspace.unit, workspace.krylov, workspace.step
+    left, _ = bicgstab(workspace.chain, workspace.coarse, residuals, unit, target, KRYLOV_STEPS, krylov, step)
     if not left <= REFUSED * residual:
         return False
     lowest = 0.0

@@ -24,24 +24,6 @@ def cannot_reach_goal(constants, pair):
 
 
 @lean
-def declare_rows(constants, learner):
-    """Without data: all next states of these pairs get their indices, and the estimate is the projection of 0 in the
-    norm of lambda I, which is uniform; a single next state is certain."""
-    regression = learner.regression
-    for pair in range(len(regression.seen)):
-        if not cannot_reach_goal(constants, pair):
-            continue
-        first = constants.next_start[pair]
-        count = constants.next_start[pair + 1] - first
-        regression.seen[pair] = count
-        for k in range(count):
-            regression.seen_index[first + k] = k
-            regression.seen_state[first + k] = constants.next_state[first + k]
-            for j in range(learner.rows.shape[1] if len(learner.rows) > 0 else 0):
-                learner.rows[first + k, j] = 1.0 / count
-
-
-@lean
 def min_over_simplex_ball(sets, pair, values, cutoff):
     """The least sum of p v over p >= 0 with sum 1 and |p - centre|^2 <= ball. Returns it, and t, w and v0 of its p.
 
@@ -114,13 +96,13 @@ def min_with_free_mass(sets, pair, values):
     """The least sum of p v where ``ball`` may go to any next state: it goes to the first of the least value. Returns
     it, and where that is, by seen index. O(count)."""
     first = sets.next_start[pair]
-    best = 0
+    best = first
     worth = 0.0
-    for k in range(sets.used[pair]):
-        worth += sets.centre[first + k] * values[sets.state[first + k]]
-        if values[sets.state[first + k]] < values[sets.state[first + best]]:
+    for k in range(first, first + sets.used[pair]):
+        worth += sets.centre[k] * values[sets.state[k]]
+        if values[sets.state[k]] < values[sets.state[best]]:
             best = k
-    return worth + sets.ball[pair] * values[sets.state[first + best]], best
+    return worth + sets.ball[pair] * values[sets.state[best]], best - first
 
 
 @lean

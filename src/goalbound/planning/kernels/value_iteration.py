@@ -58,7 +58,7 @@ a backup has fallen no further."""
 class UncertaintySet(Struct):
     """The models that a context may have: rows by seen index, the goal left out. S states, N pairs, M triples."""
 
-    _static = ("shape",)
+    _indices = ("pair_start", "next_start", "used", "state", "level")
     _unsaved = ("pair_start", "next_start", "level")
 
     shape: int

@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import LinearCSSP
-from goalbound.planning.context_bounds.affine_bounds import CornerModels, PairSubset, upper_values
-from goalbound.planning.context_bounds.context_point import ContextPoint
-from goalbound.planning.context_bounds.region import affine_upper_bounds, max_upper_bound
+from goalbound.planning.context_bounds.region import (
+    ContextPoint,
+    CornerModels,
+    affine_upper_bounds,
+    max_upper_bound,
+    upper_values,
+)
 from tests.reference import exact
 from tests.support.context_grids import SLACK, simplices
 from tests.support.strategies import contexts, linear_cssps
@@ -39,7 +43,7 @@ def test_halving_a_sub_simplex_divides_the_error_of_its_upper_bound_by_four() ->
     for h in (0.5, 0.25, 0.125):
         corners = tuple(ContextPoint(problem, np.array([x, 1.0 - x])) for x in (0.5 - h / 2, 0.5 + h / 2))
         values, steps = (np.stack(part) for part in zip(*(c.evaluate(c.policy) for c in corners), strict=True))
-        above = upper_values(CornerModels.at(PairSubset.of(problem.support, np.array([0, 1])), corners), values, steps)
+        above = upper_values(CornerModels.at(corners, np.array([0, 1])), values, steps)
         errors.append(above.max() - 1.25)
     assert errors[0] / errors[1] > 3.5
     assert errors[1] / errors[2] > 3.5

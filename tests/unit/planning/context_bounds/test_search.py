@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound import context_bounds
 from goalbound.planning.context_bounds import BoundStatus, SearchProgress
-from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints, CornerPoints
+from goalbound.planning.context_bounds.region import ContextPoint, ContextPoints, CornerPoints
 from goalbound.planning.context_bounds.search import Budget, Incumbent, longest_edge, maximise
 from goalbound.problems import routing_grid, treatment_ladder
 

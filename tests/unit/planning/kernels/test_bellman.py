@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.planning.kernels import bellman
-from goalbound.planning.kernels.chain import Chain
+from goalbound.planning.kernels.chain import Chain, new_chain
 from tests.reference import kernels as twin
 from tests.support import drawn
 from tests.support.strategies import examples
@@ -136,10 +136,9 @@ def test_the_spread_is_half_the_variance_of_the_next_value_over_the_value(data: 
 
 
 def buffers(rows: drawn.Rows, order: np.ndarray) -> Chain:
-    start = np.empty(len(rows.pair_start), dtype=np.int64)
-    bellman.chain_rows.python(rows, order, start)
-    room, states = int(start[-1]), len(start) - 1
-    return Chain(start, start[:-1].copy(), np.full(room, -1, dtype=np.int32), np.full(room, np.nan), np.ones(states))
+    chain = new_chain(rows, order if len(order) else None)
+    chain.column[:], chain.weight[:] = -1, np.nan
+    return chain
 
 
 @given(st.data())

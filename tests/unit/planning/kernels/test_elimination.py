@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import SSP
+from goalbound.planning import is_proper
 from goalbound.planning.kernels import elimination
-from goalbound.planning.properness import is_proper
 from goalbound.planning.reduction import rows_of
 from tests.reference import exact, graph
 from tests.support.strategies import examples, ssps

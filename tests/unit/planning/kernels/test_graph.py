@@ -199,19 +199,20 @@ def test_a_quotient_holds_the_pairs_that_leave_their_class(data: st.DataObject) 
     class_of[kept] = numbers
     members = np.flatnonzero(kept)
     members = members[np.argsort(class_of[members], kind="stable")]
-    counts = np.empty(classes, dtype=np.int64)
-    triples = graph.measure_quotient.python(rows, usable, members, class_of, counts)
     expected = twin.quotient(pairs, [*class_of, classes], classes)
-    assert counts.tolist() == [sum(own == c for own, _, _ in expected) for c in range(classes)]
-    assert triples == sum(len(pair.entries) for pair in pairs for _, number, _ in expected if number == pair.number)
-    number = len(expected)
     small = drawn.Rows(
-        np.concatenate(([0], np.cumsum(counts))), np.empty(number + 1, dtype=np.int64),
-        np.empty(triples, dtype=np.int32), np.empty(number), np.empty(triples),
-    )  # fmt: skip
-    origin = np.empty(number, dtype=np.int64)
+        np.empty(classes + 1, dtype=np.int64),
+        np.empty(len(usable) + 1, dtype=np.int64),
+        np.empty(len(rows.next_state), dtype=np.int32),
+        np.empty(len(usable)),
+        np.empty(len(rows.next_state)),
+    )
+    origin = np.empty(len(usable), dtype=np.int64)
     filled = graph.fill_quotient.python(rows, usable, members, class_of, classes, small, origin)
     assert filled == sum(len(entries) for _, _, entries in expected)
+    assert np.diff(small.pair_start).tolist() == [sum(own == c for own, _, _ in expected) for c in range(classes)]
+    assert small.next_start[: len(expected) + 1].tolist() == np.cumsum([0, *(len(e) for _, _, e in expected)]).tolist()
+    small = small._replace(next_start=small.next_start[: len(expected) + 1])
     found = [(pair.state, int(origin[pair.number]), pair.entries) for pair in twin.pairs_of(small)]
     assert found == expected
-    assert small.losses.tolist() == rows.losses[origin].tolist()
+    assert small.losses[: len(expected)].tolist() == rows.losses[origin[: len(expected)]].tolist()

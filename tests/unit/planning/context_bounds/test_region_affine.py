@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.models import LinearCSSP
-from goalbound.planning.context_bounds.affine_bounds import CornerModels, PairSubset, lower_values
-from goalbound.planning.context_bounds.context_point import ContextPoint
+from goalbound.planning.context_bounds.region import ContextPoint, CornerModels, lower_values
 from tests.reference import exact
 from tests.support.context_grids import SLACK, simplices
 from tests.support.strategies import contexts, linear_cssps
@@ -21,7 +20,7 @@ def test_affine_lower_values_are_below_the_optimal_values_at_every_mixture(
     corners = tuple(ContextPoint(problem, c) for c in data.draw(simplices(problem.context_size)))
     weights = data.draw(contexts(len(corners)))
     solved = np.stack([corner.solution.values for corner in corners])
-    models = CornerModels.at(PairSubset.of(problem.support, np.arange(problem.support.pairs)), corners)
+    models = CornerModels.at(corners)
     found = lower_values(models, solved, solved)
     if found is not None:
         values = exact.optimal_values(problem.at(weights @ np.stack([corner.context for corner in corners])))

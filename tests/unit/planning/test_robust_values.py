@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound.models import BallSet, IntervalSet, Support
-from goalbound.planning.plausible_rows import PlausibleRows, confined, may_arrive, may_never_arrive
+from goalbound.planning.robust_values import PlausibleRows, confined, may_arrive, may_never_arrive
 
 FULL = Support.full(2, 1)
 """States 0 and 1, both lead everywhere; the goal is 2."""

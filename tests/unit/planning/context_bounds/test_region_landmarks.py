@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goalbound.planning.context_bounds.context_point import simplex_landmarks
+from goalbound.planning.context_bounds.region import simplex_landmarks
 
 
 @pytest.mark.parametrize(("size", "points"), [(1, 1), (3, 3 + 1 + 3), (4, 4 + 1 + 6), (20, 100)])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.planning.chain import NO_CLUSTERS
-from goalbound.planning.kernels import bellman, iteration
-from goalbound.planning.kernels.chain import CoarseFactor, factor_coarse
-from goalbound.planning.kernels.iteration import Evaluated
+from goalbound.planning.kernels import bellman
+from goalbound.planning.kernels import chain as iteration
+from goalbound.planning.kernels.chain import CoarseFactor, Evaluated, factor_coarse, new_chain
 from tests.reference import kernels as twin
 from tests.support import drawn
 from tests.support.strategies import examples
@@ -34,10 +34,8 @@ def cases(draw: st.DrawFn) -> tuple[Evaluated, NDArray[np.bool_], NDArray[np.int
         rank = np.argsort(order).astype(np.int32)
     values = draw(drawn.values(states))
     low = values * draw(st.floats(-(2.0**-54), 2.0**-54)) if draw(st.booleans()) else NOTHING
-    start = np.empty(states + 1, dtype=np.int64)
-    bellman.chain_rows.python(rows, order, start)
-    room = int(start[-1])
-    chain = iteration.Chain(start, start[:-1].copy(), np.zeros(room, dtype=np.int32), np.zeros(room), np.ones(states))
+    chain = new_chain(rows, order if len(order) else None)
+    chain.column[:], chain.weight[:] = 0, 0.0
     known = np.full(states, -1, dtype=np.int64)
     state = Evaluated(rows, chain, known, order, rank, values, low, *np.ones((6, states)))
     return state, drawn.moving(rows), drawn.first_pairs(rows)

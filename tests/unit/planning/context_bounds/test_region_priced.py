@@ -10,9 +10,13 @@ from hypothesis import strategies as st
 from goalbound.models import LinearCSSP
 from goalbound.planning import context_bounds
 from goalbound.planning.context_bounds import branch_and_bound
-from goalbound.planning.context_bounds.context_point import ContextPoint
-from goalbound.planning.context_bounds.priced_steps import most_priced_steps, priced_steps, prices_for
-from goalbound.planning.context_bounds.region import affine_upper_bounds
+from goalbound.planning.context_bounds.region import (
+    ContextPoint,
+    affine_upper_bounds,
+    most_priced_steps,
+    priced_steps,
+    prices_for,
+)
 from goalbound.problems import routing_grid
 from tests.reference import context_grid
 from tests.support.context_grids import simplices

@@ -7,8 +7,8 @@ import pytest
 
 from goalbound.models import LinearCSSP
 from goalbound.planning import evaluate, solve
-from goalbound.planning.context_bounds import context_point
-from goalbound.planning.context_bounds.context_point import ContextPoint, ContextPoints
+from goalbound.planning.context_bounds import region
+from goalbound.planning.context_bounds.region import ContextPoint, ContextPoints
 from goalbound.problems import windy_grid
 
 GRID = windy_grid(2, 3)
@@ -24,7 +24,7 @@ def test_the_values_of_its_optimal_policy_are_the_optimal_ones() -> None:
 
 @pytest.mark.parametrize("most", [400, 0])
 def test_policies_have_the_values_and_steps_of_their_evaluation(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context_point, "MOST_ELIMINATED", most)
+    monkeypatch.setattr(region, "MOST_ELIMINATED", most)
     point = ContextPoint(GRID, CONTEXT)
     walking = np.array([GRID.support.pair(s, "east" if s % 3 < 2 else "south") for s in range(5)])
     found, expected = point.evaluate(walking), evaluate(point.ssp, GRID.support.pair_action[walking])
