@@ -13,8 +13,9 @@ import time
 from contextlib import ExitStack
 
 from faults.postgres import Cluster, missing
+from goalbound.serve.store.database_url import place_of
 from goalbound.serve.store.events import FIRST_CHAIN, Event, Kind, chained
-from goalbound.serve.store.locations import OpenLog, location_of
+from goalbound.serve.store.log import Log, open_log
 
 SIZES, ROUNDS = (1, 16, 64, 256), 60
 
@@ -28,12 +29,12 @@ def batch(size: int, after: int, chain: bytes) -> list[Event]:
     return found
 
 
-def seconds(opened: OpenLog, size: int) -> float:
+def seconds(log: Log, size: int) -> float:
     """Of one commit of so many rows."""
-    after, chain = opened.log.last()
+    after, chain = log.last()
     rows = batch(size, after, chain or FIRST_CHAIN)
     begun = time.perf_counter()
-    opened.log.append(rows)
+    log.append(rows)
     return time.perf_counter() - begun
 
 
@@ -44,7 +45,7 @@ def main() -> int:
         return 0
     with ExitStack() as stack:
         cluster, folder = stack.enter_context(Cluster()), stack.enter_context(tempfile.TemporaryDirectory())
-        logs = [location_of(place).open_to_write(create=True) for place in (f"{folder}/store", cluster.url())]
+        logs = [open_log(place_of(place), create=True) for place in (f"{folder}/store", cluster.url())]
         for one in logs:
             stack.callback(one.close)
         print("rows in a commit  SQLite [rows/s]  PostgreSQL [rows/s]  ratio")

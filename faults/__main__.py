@@ -31,7 +31,6 @@ PARTS: dict[str, Any] = {
     "kill": (processes.kill, {"cycles": 10}, {"cycles": 200, "programs": 64}),
     "moments": (moments.kill_at, {"times": 3}, {"times": 50}),
     "stop": (processes.stop, {"seconds": 7.0}, {"seconds": 30.0}),
-    "twice": (processes.twice, {"times": 2}, {"times": 100}),
     "leaders": (
         leaders.leaders,
         {"cycles": 5, "kills": 2, "takeovers": 3},

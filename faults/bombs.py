@@ -10,7 +10,7 @@ from faults.result import Result
 from faults.world import CONTEXT, NAME, free_port, megabytes, new_store, served
 from goalbound.errors import GoalboundError
 from goalbound.serve.service.tokens import Tokens
-from goalbound.serve.store.audit import verify
+from goalbound.serve.store.replay import verify
 
 MOST_MEGABYTES = 50
 _DEEP = 30_000

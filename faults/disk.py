@@ -15,8 +15,9 @@ from faults.result import Result
 from faults.world import CONTEXT, NAME, OPTIONS, check_told, environment, new_store, outcome, told_by
 from goalbound.errors import GoalboundError, StorageFull
 from goalbound.serve.store import Store
-from goalbound.serve.store.audit import verify
-from goalbound.serve.store.store import read_only_log
+from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.log import open_log
+from goalbound.serve.store.replay import verify
 
 
 def full(folder: Path, *, cycles: int) -> Result:
@@ -109,7 +110,7 @@ def failing(folder: Path, *, calls: int) -> Result:
                                   ("pwrite64", "ENOSPC"), ("openat", "EIO")])  # fmt: skip
         when = rng.randint(1, {"openat": 900, "pwrite64": 150}.get(call, 60))
         inject = f"inject={call}:error={error}:when={when}+"
-        paths = [word for name in ("log.sqlite", "log.sqlite-wal", "snapshots") for word in ("-P", str(store / name))]
+        paths = [word for name in ("log.sqlite", "log.sqlite-wal") for word in ("-P", str(store / name))]
         strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", inject, *paths]
         words = [*strace, sys.executable, "-m", "faults.workload", str(store), "60"]
         done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=False)
@@ -141,11 +142,7 @@ def flips(folder: Path, *, cases: int) -> Result:
         target = folder / "damaged"
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(source, target)
-        files = [
-            path
-            for path in sorted(target.rglob("*"))
-            if (path.is_file() and path.suffix in (".sqlite", ".npz")) or path.name.endswith("-wal")
-        ]
+        files = [path for path in sorted(target.rglob("*")) if path.suffix == ".sqlite" or path.name.endswith("-wal")]
         _damage(rng.choice(files), rng)
         outcome_of = _opened(target, digest)
         result.add(outcome_of)
@@ -175,7 +172,7 @@ def _opened(folder: Path, digest: dict[str, object]) -> str:
         return "noticed"
     if found == digest:
         return "no difference"
-    log = read_only_log(folder)
+    log = open_log(place_of(folder), readonly=True)
     same = log.chain_at(int(str(found["seq"]))) is not None and verified.state == found["state"]
     log.close()
     return "a beginning of the log" if same and int(str(found["seq"])) < int(str(digest["seq"])) else "another state"

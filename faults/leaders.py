@@ -16,8 +16,9 @@ from faults.result import Result
 from faults.world import CONTEXT, NAME, OPTIONS, Acknowledged, check_against_log, environment, new_store, outcome
 from goalbound.errors import StoreError
 from goalbound.serve.store import Store
-from goalbound.serve.store.audit import verify
-from goalbound.serve.store.store import read_only_log
+from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.log import open_log
+from goalbound.serve.store.replay import verify
 
 
 def leaders(folder: Path, *, cycles: int, kills: int = 0, takeovers: int = 0, programs: int = 8) -> Result:
@@ -116,7 +117,7 @@ def _control(result: Result, cluster: Cluster, programs: int) -> None:
         handled.join()
         store.close()
         cluster.start()
-        log = read_only_log(url)
+        log = open_log(place_of(url), readonly=True)
         lost = max([0, *(answer[1] for answer in told.answers.values())]) - log.last()[0]
         log.close()
         if lost > 0:
@@ -138,7 +139,7 @@ def _kill(result: Result, cluster: Cluster, kills: int) -> None:
         process.kill()
         seen = [int(line) for line in process.communicate()[0].split(b"\n")[:-1] if line.isdigit()]
         told = max([told, *seen])
-        log = read_only_log(url)
+        log = open_log(place_of(url), readonly=True)
         last = log.last()[0]
         log.close()
         result.add("leaders killed")

@@ -13,7 +13,7 @@ from goalbound.errors import GoalboundError
 from goalbound.serve.store import Store
 from goalbound.serve.store.events import check_chain
 from goalbound.serve.store.files import DATABASE
-from goalbound.serve.store.sqlite_log import SqliteLog
+from goalbound.serve.store.log import SqliteLog
 
 HOW = ("none", "all", "some", "torn")
 
@@ -59,7 +59,7 @@ def check_images(
 
 
 def _chains(folder: Path) -> list[bytes]:
-    log = SqliteLog(folder / DATABASE)
+    log = SqliteLog(folder)
     found = [log.base().chain, *(event.chain for event in log.events(0))]
     log.close()
     return found
@@ -70,7 +70,7 @@ def _has_lost(folder: Path, told: int, chains: list[bytes], result: Result, wher
     if not (folder / DATABASE).is_file():
         return told > 0
     try:
-        log = SqliteLog(folder / DATABASE)
+        log = SqliteLog(folder)
         seq, chain = log.base()
         for event in log.events(0):
             check_chain(chain, event, follows=seq)

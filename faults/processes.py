@@ -1,4 +1,4 @@
-"""Processes that are killed, stopped, or started twice."""
+"""Processes that are killed or stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import random
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from faults.load import Load
@@ -82,27 +81,5 @@ def stop(folder: Path, *, seconds: float) -> Result:
         asyncio.run(run(process))
         process.send_signal(signal.SIGTERM)
         process.wait(60)
-    check_against_log(result, store, told)
-    return result
-
-
-def twice(folder: Path, *, times: int) -> Result:
-    """A second service on the same folder refuses, and the first one goes on."""
-    result, told = Result("two servers"), Acknowledged()
-    store, port = folder / "store", free_port()
-    new_store(store).close()
-    with served(store, port) as process:
-        slowest = 0.0
-        for _ in range(times):
-            begun = time.monotonic()
-            second = start(store, free_port())
-            _, error = second.communicate(timeout=60)
-            slowest = max(slowest, time.monotonic() - begun)
-            result.add("refused", second.returncode == 1 and b"has this store open" in error)
-        result.check(result.counts["refused"] == times, f"only {result.counts['refused']} of {times} were refused")
-        asyncio.run(Load(port, told, programs=4).run(0.5))
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
-    result.counts["seconds, at most"] = round(slowest, 2)
     check_against_log(result, store, told)
     return result

@@ -11,8 +11,7 @@ from typing import Any
 from faults.result import Result
 from faults.world import CONTEXT, NAME, learner, outcome, quick_folder
 from goalbound.serve.store.engine import Engine
-from goalbound.serve.store.files import DATABASE, SNAPSHOTS
-from goalbound.serve.store.sqlite_log import SqliteLog
+from goalbound.serve.store.log import SqliteLog
 
 _AT_ONCE = 4
 
@@ -35,7 +34,7 @@ def resume(folder: Path, *, seeds: int, steps: int) -> Result:
 
 def _opened(folder: Path) -> Engine:
     folder.mkdir(exist_ok=True)
-    return Engine(SqliteLog(folder / DATABASE), folder / SNAPSHOTS, most_cases=1000, warm_cases=2)
+    return Engine(SqliteLog(folder, create=True), most_cases=1000)
 
 
 def _run(folder: Path, seed: int, steps: int, *, stops: bool) -> tuple[tuple[list[Any], str], int]:

@@ -15,9 +15,8 @@ from faults.result import Result
 from faults.world import NAME, learner, quick_folder
 from goalbound.errors import CaseExists, CaseFinished, CaseNotFound, GoalboundError, StepConflict, StepGap
 from goalbound.serve.store.engine import Engine
-from goalbound.serve.store.files import DATABASE, SNAPSHOTS
+from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.snapshots import digest_of
-from goalbound.serve.store.sqlite_log import SqliteLog
 
 IDS = st.sampled_from("abc")
 LOSSES = st.sampled_from([0.0, 0.25, 1.0])
@@ -39,7 +38,7 @@ class StoreLaws(RuleBasedStateMachine):
         self.committed: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
 
     def opened(self) -> Engine:
-        return Engine(SqliteLog(self.folder / DATABASE), self.folder / SNAPSHOTS, most_cases=1000)
+        return Engine(SqliteLog(self.folder, create=True), most_cases=1000)
 
     def teardown(self) -> None:
         self.engine.log.close()

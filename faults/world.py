@@ -20,9 +20,10 @@ import numpy as np
 from faults.result import Result
 from goalbound import EpsilonGreedy, Support
 from goalbound.serve.store import Store, StoreOptions
-from goalbound.serve.store.audit import verify
+from goalbound.serve.store.database_url import place_of
 from goalbound.serve.store.events import Kind
-from goalbound.serve.store.store import read_only_log
+from goalbound.serve.store.log import open_log
+from goalbound.serve.store.replay import verify
 
 ROOT = Path(__file__).parents[1]
 SUPPORT = Support.full(3, 2)
@@ -65,16 +66,30 @@ def free_port() -> int:
 
 def start(folder: Path, port: int, *prefix: str) -> subprocess.Popen[bytes]:
     """A service in a process of its own."""
-    words = [sys.executable, "-m", "goalbound", "serve", str(folder), "--port", str(port), "--cold", "--reserve", "0"]
+    words = [
+        sys.executable,
+        "-m",
+        "goalbound",
+        "serve",
+        "--store",
+        str(folder),
+        "--port",
+        str(port),
+        "--cold",
+        "--reserve",
+        "0",
+    ]
     return subprocess.Popen([*prefix, *words], env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 
-def wait_until_ready(port: int, process: subprocess.Popen[bytes], seconds: float = 60.0) -> float:
+def wait_until_ready(
+    port: int, process: subprocess.Popen[bytes], path: str = "/readyz", *, seconds: float = 60.0
+) -> float:
     """How long it took."""
     begun = time.monotonic()
     while time.monotonic() < begun + seconds:
         try:
-            if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2.0).status_code == 200:
+            if httpx.get(f"http://127.0.0.1:{port}{path}", timeout=2.0).status_code == 200:
                 return time.monotonic() - begun
         except httpx.TransportError:
             pass
@@ -117,7 +132,7 @@ def check_against_log(result: Result, place: Path | str, told: Acknowledged) -> 
     found = verify(place)
     result.add("events replayed", found.replayed)
     missing, wrong, ids = dict(told.answers), list[tuple[str, int]](), dict[int, str]()
-    log = read_only_log(place)
+    log = open_log(place_of(place), readonly=True)
     for event in log.events(0):
         if event.kind == Kind.BEGIN and event.case is not None:
             ids[event.case] = json.loads(event.body or b"{}")["id"]

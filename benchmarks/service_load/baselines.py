@@ -14,12 +14,16 @@ from typing import Any
 
 import msgspec
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from goalbound.serve.service.messages import StepReport
-from goalbound.serve.service.server import _SWITCH_SECONDS
+from goalbound.serve.service.server import SWITCH_SECONDS
 
 ANSWER = b'{"case":"c1","step":1,"action":0,"name":null,"propensity":1.0,"seq":1,"done":false}'
-HEADERS = [(b"content-type", b"application/json"), (b"content-length", str(len(ANSWER)).encode())]
+PATH = "/v1/learners/{learner}/cases/{case}/steps"
 TABLE = "CREATE TABLE event (seq INTEGER PRIMARY KEY, step INTEGER, loss REAL, next_state INTEGER, chain BLOB)"
 
 
@@ -31,12 +35,10 @@ def opened(path: str) -> sqlite3.Connection:
     return connection
 
 
-async def empty(scope: Any, receive: Any, send: Any) -> None:
+async def empty(request: Request) -> Response:
     """Reads the body, and answers."""
-    if scope["type"] == "http":
-        await receive()
-        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        await send({"type": "http.response.body", "body": ANSWER})
+    await request.body()
+    return Response(ANSWER, media_type="application/json")
 
 
 class Durable:
@@ -48,16 +50,14 @@ class Durable:
         self._decode = msgspec.json.Decoder(StepReport).decode
         threading.Thread(target=self._work, daemon=True).start()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
-        report = self._decode((await receive())["body"])
+    async def answer(self, request: Request) -> Response:
+        """Answers once the row is on the disk."""
+        report = self._decode(await request.body())
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         self._queue.put((report, future, loop))
         await future
-        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-        await send({"type": "http.response.body", "body": ANSWER})
+        return Response(ANSWER, media_type="application/json")
 
     def _work(self) -> None:
         while True:
@@ -84,9 +84,17 @@ def _resolve(futures: list[asyncio.Future[None]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    app: Any = empty if sys.argv[1] == "empty" else Durable(sys.argv[3])
+    sys.setswitchinterval(SWITCH_SECONDS)
+    answer: Any = empty if sys.argv[1] == "empty" else Durable(sys.argv[3]).answer
     uvicorn.run(
-        app, port=int(sys.argv[2]), loop="uvloop", http="httptools", ws="none", lifespan="off", access_log=False,
-        log_level="warning", server_header=False, date_header=False, timeout_keep_alive=75,
-    )  # fmt: skip
+        Starlette(routes=[Route(PATH, answer, methods=["POST"])]),
+        port=int(sys.argv[2]),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+    )

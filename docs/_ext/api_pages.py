@@ -147,7 +147,7 @@ def _inherited(one: PublicName) -> list[str]:
 
 
 def _is_shown(name: str, value: Any) -> bool:
-    is_member = callable(value) or isinstance(value, property | classmethod)
+    is_member = callable(value) or isinstance(value, property | classmethod) or inspect.ismethoddescriptor(value)
     return is_member and not name.startswith("_") and bool(inspect.getdoc(value))
 
 

@@ -33,14 +33,20 @@ class Page:
 
 
 PAGES: tuple[Page, ...] = (
-    Page("models", {"goalbound.models": None, "goalbound.models.files": None}),
+    Page(
+        "models",
+        {
+            "goalbound.models": None,
+            "goalbound.models.amounts": ("Amounts", "Capped", "HasUnit"),
+            "goalbound.models.files": None,
+        },
+    ),
     Page("planning", {"goalbound.planning": None}),
     Page(
         "confidence",
         {
             "goalbound.confidence": None,
             "goalbound.confidence.widths": ("Radii",),
-            "goalbound.confidence.protocol": ("ConfidenceModel", "SetSlots", "Run", "Counted"),
         },
     ),
     Page(
@@ -51,19 +57,14 @@ PAGES: tuple[Page, ...] = (
             "goalbound.learners.ridge": None,
             "goalbound.learners.learner": None,
             "goalbound.learners.base": None,
+            "goalbound.learners.border": ("Border", "InnerBorder"),
             "goalbound.learners.episode": None,
             "goalbound.learners.settings": ("LearnerOptions", "Settings"),
-            "goalbound.learners.explore.protocol": ("ExplorationRule", "ExploreSlots"),
-            "goalbound.learners.explore.optimistic": ("Optimistic",),
-            "goalbound.learners.explore.greedy": ("Greedy",),
-            "goalbound.learners.explore.epsilon": ("Epsilon",),
-            "goalbound.learners.explore.local": ("Local",),
-            "goalbound.learners.explore.posterior": ("Posterior",),
-            "goalbound.learners.explore.kwik": ("Kwik", "kwik_threshold"),
+            "goalbound.learners.explore": None,
             "goalbound.learners.prior": None,
             "goalbound.learners.plan": ("Plan",),
             "goalbound.learners.explanation": ("Explanation", "ActionExplanation", "NextState"),
-            "goalbound.learners.alarm": ("ModelViolation",),
+            "goalbound.learners.answers": ("ModelViolation",),
             "goalbound.learners.card": ("LearnerCard",),
             "goalbound.learners.reference": ("Clairvoyant", "FixedPolicy", "RandomWalk"),
             "goalbound.baselines": None,
@@ -82,6 +83,7 @@ PAGES: tuple[Page, ...] = (
         },
     ),
     Page("problems", {"goalbound.problems": None}),
+    Page("kernels", {"goalbound.jit.compile": ("Kernel", "Slot", "lean"), "goalbound.jit.struct": ("Struct",)}),
     Page(
         "simulation",
         {
@@ -111,15 +113,8 @@ PAGES: tuple[Page, ...] = (
     Page("logs", {"goalbound.logs": None}),
     Page("covariates", {"goalbound.adapters.covariates": None}),
     Page("gymnasium", {"goalbound.adapters.gymnasium": None}),
-    Page("store", {"goalbound.serve.store": None, "goalbound.serve.store.open_store": ("OpenStore",)}),
-    Page(
-        "client",
-        {
-            "goalbound.serve.client": None,
-            "goalbound.serve.client.synchronous": ("Learner",),
-            "goalbound.serve.client.asynchronous": ("AsyncLearner",),
-        },
-    ),
+    Page("store", {"goalbound.serve.store": None}),
+    Page("client", {"goalbound.serve.client": None}),
     Page("testing", {"goalbound.testing": None}),
     Page("errors", {"goalbound.errors": None}),
 )

@@ -22,7 +22,8 @@ from goalbound.learners import checkpoint as learner_checkpoint
 from goalbound.models.files import npz
 from goalbound.serve.service.openapi import openapi
 from goalbound.serve.service.routes import ROUTES
-from goalbound.serve.store import snapshots, transfer
+from goalbound.serve.store import log as store_log
+from goalbound.serve.store import transfer
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -272,7 +273,7 @@ def file_versions() -> str:
             ("a learner for each cell", "Discretized", str(AROUND_VERSION)),
             ("a map of covariates", serialization.KIND, str(serialization.VERSION)),
             ("the record of a run", record_file._FORMAT["kind"], str(record_file._FORMAT["version"])),
-            ("a snapshot of a store", snapshots.KIND, str(snapshots.VERSION)),
+            ("a store: the tables of its log", "log.sqlite", store_log.FORMAT),
             ("the exported log of a store", transfer.FORMAT, str(transfer.VERSION)),
         ],
     )

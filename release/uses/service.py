@@ -15,7 +15,7 @@ with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
 process = subprocess.Popen(
-    [sys.executable, "-I", "-m", "goalbound", "serve", "service-store", "--learner", "recovery=service.npz",
+    [sys.executable, "-I", "-m", "goalbound", "serve", "--store", "service-store", "--learner", "recovery=service.npz",
      "--port", str(port), "--cold"], stderr=subprocess.PIPE, text=True,
 )  # fmt: skip
 try:

@@ -13,7 +13,7 @@ with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
 process = subprocess.Popen(
-    [sys.executable, "-I", "-m", "goalbound", "serve", "case-store", "--learner", "recovery=case.npz",
+    [sys.executable, "-I", "-m", "goalbound", "serve", "--store", "case-store", "--learner", "recovery=case.npz",
      "--port", str(port), "--cold"], stderr=subprocess.DEVNULL,
 )  # fmt: skip
 try:

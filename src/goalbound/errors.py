@@ -180,17 +180,9 @@ class StorageFailed(StoreError):
 
 
 class NotLeader(StoreError):
-    """This process does not write: it follows the log of another one, the leader. Nothing was recorded.
-
-    Attributes:
-        leader: where the leader answers; None where nobody said so.
-    """
+    """This process does not write: it waits for the place of another one, the leader. Nothing was recorded."""
 
     code = "not-leader"
-
-    def __init__(self, message: str, leader: str | None = None) -> None:
-        super().__init__(message)
-        self.leader = leader
 
 
 class StoreOverloaded(StoreError):

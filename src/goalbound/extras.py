@@ -19,8 +19,8 @@ EXTRAS = {
     "pydantic": "experiments", "pyarrow": "experiments", "joblib": "experiments", "matplotlib": "experiments",
     "tomli_w": "experiments", "jinja2": "experiments", "pandas": "pandas", "distributed": "cluster",
     "gymnasium": "gym",
-    "msgspec": "service", "uvicorn": "service", "httptools": "service", "uvloop": "service", "httpx": "client",
-    "psycopg": "postgres",
+    "msgspec": "service", "uvicorn": "service", "starlette": "service", "h11": "service", "uvloop": "service",
+    "httpx": "client", "psycopg": "postgres",
 }  # fmt: skip
 """The extra that provides each optional library."""
 

@@ -47,7 +47,15 @@ def test_the_page_shows_open_cases_one_explained_and_asks_for_a_token_where_one_
     assert "Token" not in text  # nobody needs one yet
     assert "21 steps learned, 2 open cases" in text
     assert "The last 20 cases that reached the goal lost 0.4 each" in text
-    next(one for one in browser.find_elements("tag name", "button") if one.text == "case-17").click()
+    assert "Share of steps in which somebody did something else" in text
+    assert len(browser.find_elements("css selector", "svg circle")) == 20
+    browser.find_element("id", "search").send_keys("18")
+    end = time.monotonic() + 30
+    while "case-17" in browser.find_element("id", "cases").text and time.monotonic() < end:
+        time.sleep(0.1)
+    assert "case-18" in browser.find_element("id", "cases").text
+    browser.find_element("id", "search").clear()
+    browser.get(f"{url}/#learner=incidents&case=case-17")  # a link to a case
     text = text_of(browser, "Case case-17")
     assert "In degraded:" in text
     assert "override" in text
@@ -63,14 +71,3 @@ def test_the_page_shows_open_cases_one_explained_and_asks_for_a_token_where_one_
     browser.find_element("id", "token").send_keys(token)
     browser.find_element("css selector", "#token-form button").click()
     assert "case-17" in text_of(browser, "case-17")
-
-
-def test_the_page_of_a_follower_says_what_it_has_seen(browser, tmp_path):
-    folder = tmp_path / "store"
-    with Store.open(folder, options=SELDOM) as store:
-        store.create("incidents", greedy()).begin([0.5, 0.5], "down", id="one")
-        with running(folder, "--follow") as (_, url):
-            browser.get(f"{url}/")
-            text = text_of(browser, "follows another one")
-            assert "0 steps learned, 1 open case." in text
-            assert "up to event 2." in text

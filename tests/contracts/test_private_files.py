@@ -36,11 +36,11 @@ def test_files_and_folders_of_a_store_are_private_whatever_the_umask(tmp_path):
         open_modes = modes(place)
         store.compact()
     import_log(tmp_path / "imported", tmp_path / "log.ndjson")
-    assert {"log.sqlite", "log.sqlite-wal", "log.sqlite-shm", "lock", "tokens.json", "snapshots"} <= open_modes.keys()
+    assert {"log.sqlite", "log.sqlite-wal", "log.sqlite-shm", "lock", "tokens.json"} <= open_modes.keys()
     assert stat.S_IMODE((tmp_path / "log.ndjson").stat().st_mode) == 0o600
     for found in (open_modes, *map(modes, (place, tmp_path / "copy", tmp_path / "imported"))):
         for name, mode in found.items():
-            assert mode == (0o700 if name in (".", "snapshots") else 0o600), name
+            assert mode == (0o700 if name == "." else 0o600), name
 
 
 @pytest.mark.usefixtures("open_umask")

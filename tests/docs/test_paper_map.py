@@ -147,8 +147,8 @@ def test_the_learner_fails_where_a_kernel_of_the_map_is_replaced(name: str, as_p
     [
         ("goalbound.confidence.regression.ridge", lambda learner: ridge_estimate(learner.statistics)),
         ("goalbound.confidence.projection.project", lambda learner: project(ridge_estimate(learner.statistics))),
-        ("goalbound.confidence.radii.ball_radii", lambda learner: confidence_set(learner.statistics, CONTEXT)),
-        ("goalbound.confidence.radii.ridge_radius", lambda learner: confidence_set(learner.statistics, CONTEXT)),
+        ("goalbound.confidence.balls.ball_radii", lambda learner: confidence_set(learner.statistics, CONTEXT)),
+        ("goalbound.confidence.balls.ridge_radius", lambda learner: confidence_set(learner.statistics, CONTEXT)),
         (
             "goalbound.planning.kernels.value_iteration.value_iteration",
             lambda learner: extended_value_iteration(confidence_set(learner.statistics, CONTEXT, loss_floor=0.1)),

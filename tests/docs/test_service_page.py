@@ -5,15 +5,16 @@ import re
 import shutil
 import subprocess
 
+import httpx
 import pytest
 
 from goalbound import load_learner
 from goalbound.errors import StoreError
 from goalbound.serve.service.tokens import Tokens
-from goalbound.serve.store import Follower, Store
-from goalbound.serve.store.audit import verify
+from goalbound.serve.store import Store
 from goalbound.serve.store.database_url import database_of
-from goalbound.serve.store.postgres_connection import connected
+from goalbound.serve.store.log import connected
+from goalbound.serve.store.replay import verify
 from tests.support.documents import ROOT, block
 from tests.support.incidents_at_work import greedy
 from tests.support.services import running
@@ -71,31 +72,57 @@ def test_the_store_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys
         assert store.names == ("recovery",)
 
 
-def test_the_follower_of_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    exec(block("docs/how_to/service.md", 'Store.open("cases")'), {})
-    capsys.readouterr()
-    names: dict = {}
-    exec(block("docs/how_to/service.md", "Follower.open("), names)
-    assert f"```text\n{capsys.readouterr().out}```" in (ROOT / "docs" / "how_to" / "service.md").read_text()
-    assert names["seq"] == 5
-
-
-def test_the_roles_of_the_page_are_enough_to_lead_and_to_follow(postgres, database):
+def test_the_roles_of_the_page_are_enough_to_lead_and_to_read(postgres, database):
     schema = database_of(database).schema
     statements = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "how_to" / "operations.md").read_text(), re.DOTALL)[1]
     statements = re.sub(r"\bgoalbound\b", f"{schema}_leader", statements)
-    statements = statements.replace("goalbound_follower", f"{schema}_follower").replace("incidents", schema)
+    statements = statements.replace("goalbound_reader", f"{schema}_reader").replace("incidents", schema)
     before, after = statements[: statements.rindex("GRANT")], statements[statements.rindex("GRANT") :]
-    leader, follower = (postgres.url(schema, user=f"{schema}_{role}") for role in ("leader", "follower"))
+    leader, reader = (postgres.url(schema, user=f"{schema}_{role}") for role in ("leader", "reader"))
     with connected(database, writes=True) as admin:
         admin.execute(before.encode())
         with Store.open(leader) as store:
             store.create("incidents", greedy()).begin([1.0, 0.0], "down", id="a")
             admin.execute(after.encode())
             Tokens(leader).create(["admin"])
-            with Follower.open(follower) as following:
-                assert following.digest() == store.digest()
-                assert Tokens(follower)
+            assert verify(reader).seq == store.digest()["seq"]
+            assert Tokens(reader)
         with pytest.raises(StoreError, match="may not do this"):
-            Store.open(follower)
+            Store.open(reader)
+
+
+def test_the_recipe_that_tails_the_log_sees_every_event_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Store.open(tmp_path / "store") as store:
+        store.create("recovery", greedy()).begin([1.0, 0.0], "down", id="a")
+    names = {}
+    exec(block("docs/how_to/events.md", "def new_events("), names)
+    with running(tmp_path / "store") as (_, url):
+        first = names["new_events"](url, 0)
+        httpx.post(f"{url}/v1/learners/recovery/cases/a/abandon", json={"step": 1, "reason": "lost"})
+        second = names["new_events"](url, first[-1]["seq"])
+    assert [event["seq"] for event in first + second] == [1, 2, 3]
+
+
+def test_the_publication_of_the_page_has_every_event(postgres, database):
+    """The statement of the recipe is run; receiving needs a server with wal_level = logical."""
+    schema = database_of(database).schema
+    statement = re.search(r"```sql\n(.*?)```", (ROOT / "docs" / "how_to" / "events.md").read_text(), re.DOTALL)[1]
+    with Store.open(database), connected(database, writes=True) as admin:
+        admin.execute(statement.replace("incidents", schema).encode())
+        published = admin.execute("SELECT tablename FROM pg_publication_tables WHERE schemaname = %s", (schema,))
+        assert published.fetchall() == [("event",)]
+
+
+def test_the_proxy_of_the_page_is_one_that_nginx_takes(tmp_path):
+    text = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "how_to" / "operations.md").read_text(), re.DOTALL)[1]
+    assert text.count("{") == text.count("}")
+    assert {"client_header_timeout 10s;", "client_max_body_size 64m;"} <= {line.strip() for line in text.splitlines()}
+    if shutil.which("nginx") is None:
+        pytest.skip("there is no nginx")
+    plain = re.sub(r"listen 8443 ssl;|ssl_certificate\w* .*", "", text)
+    (tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\n{plain}}}\n")
+    done = subprocess.run(
+        ["nginx", "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -11,7 +11,8 @@ from goalbound.adapters.covariates import serialization
 from goalbound.around.around import VERSION as AROUND_VERSION
 from goalbound.learners import checkpoint
 from goalbound.models.files import npz
-from goalbound.serve.store import snapshots, sqlite_log, transfer
+from goalbound.serve.store import log as store_log
+from goalbound.serve.store import transfer
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "versions.md").read_text(encoding="utf-8")
@@ -34,8 +35,7 @@ def test_the_format_versions_are_those_of_the_code():
         **dict.fromkeys(AROUND, AROUND_VERSION),
         serialization.KIND: serialization.VERSION,
         record_file._FORMAT["kind"]: record_file._FORMAT["version"],
-        "log.sqlite": int(sqlite_log.FORMAT),
-        snapshots.KIND: snapshots.VERSION,
+        "log.sqlite": int(store_log.FORMAT),
         transfer.FORMAT: transfer.VERSION,
     }
     read: dict[str, str] = {}

@@ -104,9 +104,9 @@ def test_learners_inside_other_files_are_read_with_the_same_limit(
     limits: list[int] = []
     read = LRCSSP.load.__func__  # type: ignore[attr-defined]
 
-    def noted(cls: type[LRCSSP], path: Path, *, limit: int = files_io.LIMIT) -> LRCSSP:
+    def noted(cls: type[LRCSSP], path: Path, *, limit: int = files_io.LIMIT, rooms: Any = ()) -> LRCSSP:
         limits.append(limit)
-        return read(cls, path, limit=limit)
+        return read(cls, path, limit=limit, rooms=rooms)
 
     monkeypatch.setattr(LRCSSP, "load", classmethod(noted))
     cells().save(tmp_path / "cells")

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.confidence.active_set import new_projection_workspace
-from goalbound.confidence.projection import project
+from goalbound.confidence.projection import new_projection_workspace, project
 from tests.support.strategies import contexts
 
 Floats = NDArray[np.float64]

@@ -7,17 +7,23 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.likelihood import new_likelihood_state
 from goalbound.confidence.likelihood import sets as kernels
-from goalbound.confidence.likelihood.bounds import fit_number
-from goalbound.confidence.likelihood.forecasts import FIT_GROWTH, forecast_fitted, forecast_mean, forecast_ridge
-from goalbound.confidence.likelihood.lattice import locate, nearest_vertex, new_lattice
-from goalbound.confidence.likelihood.sets import LikelihoodConstants
-from goalbound.confidence.likelihood.state import LikelihoodState, begin_pair, new_likelihood_state
-from goalbound.confidence.sharp_kernels import SharpConstants, SharpState
+from goalbound.confidence.likelihood.bounds import fit_number, locate, nearest_vertex, new_lattice
+from goalbound.confidence.likelihood.sets import (
+    FIT_GROWTH,
+    LikelihoodConstants,
+    LikelihoodState,
+    begin_pair,
+    forecast_fitted,
+    forecast_mean,
+    forecast_ridge,
+)
+from goalbound.confidence.sharp import SharpConstants, SharpState
 from goalbound.learners.lr_cssp import LRCSSP
 
 Floats = NDArray[np.float64]
-NO_INTERVALS = SharpConstants(*[False] * 4, *[0.0] * 5)
+NO_INTERVALS = SharpConstants(*[0.0] * 4)
 NUMBER = 1
 """One pair with one next state: number 0 is its loss, number 1 the next state."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence import paper
-from goalbound.confidence.sharp_kernels import SharpState
+from goalbound.confidence.sharp import SharpState
 from goalbound.learners.explore.protocol import ExplorationRule
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
@@ -71,5 +71,5 @@ def variances_of(learner: RidgeLearner) -> NDArray[np.float64]:
 
 def sharp_state_of(learner: RidgeLearner) -> SharpState:
     """What a learner with intervals keeps of variances."""
-    kept = learner._state.sets
-    return kept if isinstance(kept, SharpState) else kept.sharp
+    kept: SharpState = learner._state.sets.sharp
+    return kept

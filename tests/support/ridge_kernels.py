@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.active_set import ProjectionWorkspace
+from goalbound.confidence.projection import ProjectionWorkspace
 from goalbound.confidence.protocol import is_known
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import named_arrays
@@ -29,13 +29,9 @@ class Arguments(NamedTuple):
     workspace: EvaluationWorkspace
     program: Program
 
-    def python(self, kernel: Kernel) -> Callable[..., Any]:
-        """A kernel of the loop as Python, with the slots of the learner filled."""
+    def python(self, kernel: Kernel | Slot) -> Callable[..., Any]:
+        """A kernel of the loop, or what fills a slot of it, as Python, with the slots of the learner filled."""
         return self.program[kernel].python
-
-    def fills(self, slot: Slot) -> Callable[..., Any]:
-        """The kernel that fills a slot of the learner, as Python, with the slots of its own filled."""
-        return self.python(self.program._filling[slot])
 
     def begin(self, context: ArrayLike) -> Arguments:
         """The same arrays, the episode begun anew under a context."""
@@ -58,7 +54,7 @@ class Arguments(NamedTuple):
 
     def is_known(self, pair: int) -> bool:
         """The known test of a pair."""
-        return bool(self.fills(is_known)(self.constants, self.learner, self.episode, pair))
+        return bool(self.python(is_known)(self.constants, self.learner, self.episode, pair))
 
     def make_known(self) -> None:
         """Under the context of the episode nothing is uncertain."""

@@ -14,11 +14,11 @@ import httpx
 
 from faults.world import environment, free_port, wait_until_ready
 from goalbound.serve.service.app import Limits, Service
-from goalbound.serve.store import Follower, Store
+from goalbound.serve.store import Store
 
 
 def asked(
-    store: Store | Follower, ask: Callable[[httpx.AsyncClient], Coroutine[Any, Any, Any]], *,
+    store: Store, ask: Callable[[httpx.AsyncClient], Coroutine[Any, Any, Any]], *,
     limits: Limits | None = None, headers: dict[str, str] | None = None,
 ) -> Any:  # fmt: skip
     """What ``ask`` gives with a client of a service around the store."""
@@ -32,18 +32,26 @@ def asked(
 
 
 def command(folder: Path | str, port: int, *more: str) -> list[str]:
-    return [sys.executable, "-m", "goalbound", "serve", str(folder), "--port", str(port), "--cold", *more]
+    return [sys.executable, "-m", "goalbound", "serve", "--store", str(folder), "--port", str(port), "--cold", *more]
 
 
 @contextmanager
 def running(folder: Path | str, *more: str) -> Iterator[Any]:
-    """A service in a process of its own; its process, and its address."""
+    """A service in a process of its own that is ready; its process, and its address."""
+    with waiting(folder, *more) as (process, url):
+        wait_until_ready(int(url.rpartition(":")[2]), process)
+        yield process, url
+
+
+@contextmanager
+def waiting(folder: Path | str, *more: str) -> Iterator[Any]:
+    """The same as soon as it listens."""
     port = free_port()
     process = subprocess.Popen(
         command(folder, port, *more), env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
     try:
-        wait_until_ready(port, process)
+        wait_until_ready(port, process, "/healthz")
         yield process, f"http://127.0.0.1:{port}"
     finally:
         if process.poll() is None:

@@ -13,8 +13,7 @@ from goalbound import LRCSSP, EpsilonGreedy, GreedyRidge, ModelEnvironment
 from goalbound.serve.store import Answer, Store, StoredLearner, StoreOptions
 from goalbound.serve.store.engine import Engine
 from goalbound.serve.store.events import FIRST_CHAIN, Event, Kind, chained
-from goalbound.serve.store.files import DATABASE, SNAPSHOTS
-from goalbound.serve.store.sqlite_log import SqliteLog
+from goalbound.serve.store.log import SqliteLog
 from tests.support.incidents_at_work import BEFORE, contexts, greedy
 
 WORLD = BEFORE
@@ -37,8 +36,7 @@ def learners() -> dict[str, Any]:
 
 def new_engine(folder: Path, learner: GreedyRidge | None = None, **options: Any) -> Engine:
     """An engine without a thread, with one learner, "incidents"."""
-    folder.mkdir(exist_ok=True)
-    engine = Engine(SqliteLog(folder / DATABASE), folder / SNAPSHOTS, most_cases=options.pop("most_cases", 1000))
+    engine = Engine(SqliteLog(folder, create=True), most_cases=options.pop("most_cases", 1000))
     if not engine.machine.has("incidents"):
         engine.create("incidents", learner or greedy(), **options)
         engine.commit()

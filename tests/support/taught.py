@@ -42,8 +42,7 @@ def teach(learner: L, seen: list[Seen]) -> L:
     are told the same would else play different ones."""
     for context, step in seen:
         episode = learner.begin(context)
-        episode.act(step.state)
-        episode._action = step.action
+        episode.act(step.state, allowed=[step.action])
         episode.observe(step)
     return learner
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-LAZY = ("goalbound", "goalbound.models", "goalbound.models.files", "goalbound.planning", "goalbound.confidence")
+LAZY = (
+    "goalbound", "goalbound.models", "goalbound.models.files", "goalbound.planning", "goalbound.confidence",
+    "goalbound.learners.explore",
+)  # fmt: skip
 
 
 def printed_by(program: str) -> str:

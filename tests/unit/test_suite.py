@@ -27,7 +27,6 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "baselines/methods/bernstein.py": "unit/baselines/test_planning_estimates.py",
     "baselines/methods/hoeffding.py": "unit/baselines/test_loop.py",
     "baselines/methods/uc.py": "unit/baselines/test_planning.py",
-    "learners/layers.py": "unit/around/test_wrapper.py",
     "models/arrays.py": "unit/planning/kernels",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",

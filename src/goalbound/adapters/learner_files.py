@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib import import_module
 from os import PathLike
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from goalbound.models.validation import short_repr
 LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
     {
         "LRCSSP": "goalbound.learners.lr_cssp",
+        "RidgeLearner": "goalbound.learners.learner",
         **dict.fromkeys(
             ("GreedyRidge", "EpsilonGreedy", "LocalOptimism", "PosteriorSampling", "KwikRmax"),
             "goalbound.learners.ridge",
@@ -35,13 +37,17 @@ WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
 """Learners around another one, which is in the file too."""
 
 
-def load_learner(path: str | PathLike[str], *, limit: int = LIMIT) -> Any:
+def load_learner(path: str | PathLike[str], *, limit: int = LIMIT, rooms: Iterable[Any] = ()) -> Any:
     """Read a learner that ``save`` wrote, of whatever class, with all that is around it: map, runbook, monitor.
 
     It goes on bit for bit. What was made with functions or streams that no file can hold (``MappedContexts``,
     ``Discretized``, ``RandomWalk``) is restored by one that was made alike: ``fresh.restored(path)``.
 
-    ``limit`` is the most bytes that the file may have.
+    Args:
+        path: the file.
+        limit: the most bytes that the file may have.
+        rooms: of your own: the confidence models and exploration rules, as the learner was made with, and the classes
+            of wrappers. A file never says what to import.
 
     >>> import tempfile, pathlib
     >>> from goalbound import GreedyRidge, Support
@@ -51,16 +57,19 @@ def load_learner(path: str | PathLike[str], *, limit: int = LIMIT) -> Any:
     ...     load_learner(path)
     GreedyRidge(2 states, 4 pairs, 12 next states, 3 components, 0 steps)
     """
-    kind = peek_header(path).get("kind")
+    kind, given = peek_header(path).get("kind"), list(rooms)
     if isinstance(kind, str) and kind in LEARNER_KINDS:
-        return getattr(import_module(LEARNER_KINDS[kind]), kind).load(path, limit=limit)
+        return getattr(import_module(LEARNER_KINDS[kind]), kind).load(path, limit=limit, rooms=given)
+    wrappers: dict[Any, Any] = {room.__name__: room for room in given if isinstance(room, type)}
     if isinstance(kind, str) and kind in WRAPPER_KINDS:
-        wrapper: Any = getattr(import_module(WRAPPER_KINDS[kind]), kind)
-        return wrapper.load(path, load_learner=load_learner, limit=limit)
+        wrappers[kind] = getattr(import_module(WRAPPER_KINDS[kind]), kind)
+    if kind in wrappers:
+        return wrappers[kind].load(path, load_learner=partial(load_learner, rooms=given), limit=limit)
     known = ", ".join((*LEARNER_KINDS, *WRAPPER_KINDS))
     raise FileFormatError(
         f"{path}: "
         + (f"it holds a {short_repr(kind)}" if kind is not None else "it is no file of goalbound, or a damaged one")
-        + f"; a learner is one of {known}. Others are restored by one that was made alike: fresh.restored(path)"
+        + f"; a learner is one of {known}. If it is a class of yours, load_learner(path, rooms=[TheClass]); others are "
+        + "restored by one that was made alike: fresh.restored(path)"
         + ("" if kind is not None else "; in the place of a damaged file take a copy that was made before")
     )

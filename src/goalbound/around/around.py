@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, LargeFileWarning, LearnerError
-from goalbound.learners.anew import learned_since
+from goalbound.learners.border import InnerBorder
 from goalbound.learners.card import Card, learner_card
 from goalbound.learners.checks import check_learner, checked_state, is_as_proposed
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import NO_REASON, LearnerEpisode, begin_action
-from goalbound.learners.layers import layers
+from goalbound.learners.layers import layers, learned_since
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import LossScale, Step
+from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -45,12 +45,11 @@ class _LacksError(LearnerError, AttributeError):
     """The inner learner lacks what it was asked for; so ``hasattr`` is false."""
 
 
-class Around:
+class Around(InnerBorder):
     """A learner that plays with another one, ``inner``, which does all the learning.
 
-    An attribute that is not defined here is the inner learner's; if that lacks it, AttributeError. A subclass overrides
-    the hooks that it needs, and gives ``card``, ``_again`` (the same around another learner) and, where it has
-    something to save, ``_header``, ``_arrays``, ``_array_types`` and ``_from_file``.
+    Forwards all else to it; raises AttributeError for what it lacks too. A subclass overrides the hooks that it needs
+    (``_see``, ``_lead``, ``_watch``) and gives ``card`` and the class variables below.
 
     >>> from goalbound import LRCSSP, Support
     >>> around = Around(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1))
@@ -67,14 +66,16 @@ class Around:
     """The class of episodes of wrappers that lead or watch; None: episodes are those of the inner learner."""
     _what: ClassVar[str] = "learner"
     """The name of the wrapper in errors."""
-    _keys: ClassVar[tuple[str, ...]] = ()
-    """The keys of ``_header``."""
+    _difference: ClassVar[str] = "other settings"
+    """How a wrapper differs that was given something else."""
+    _given: ClassVar[tuple[str, ...]] = ()
+    """The arguments of the constructor beside the learner, which are attributes too."""
+    _counted: ClassVar[tuple[str, ...]] = ()
+    """The names of what :meth:`_saved` gives."""
     _array_types: ClassVar[Mapping[str, str]] = {}
-    """The names and types of ``_arrays``."""
+    """The types of those among both that are arrays."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
-    _difference: ClassVar[str] = "other settings"
-    """How a wrapper that is not made alike differs."""
 
     def __init__(self, learner: Any) -> None:
         check_learner(learner)
@@ -101,14 +102,14 @@ class Around:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "inner" or name in self._hidden:
             raise AttributeError(f"a {type(self).__name__} has no {name}")
-        found = self._of_inner(name)
+        inner = self._of_inner(name)
         if name in OF_CONTEXT:
-            return _with_context(found, self._see)
+            return _with_context(inner, self._see)
         if name == "anew":
-            return lambda: self._again(found())
+            return lambda: self._again(inner())
         if name in REMADE:
-            return lambda *arguments, **others: self._with_counts(found(*arguments, **others))
-        return found
+            return lambda *arguments, **others: self._going_on(inner(*arguments, **others))
+        return inner
 
     def _of_inner(self, name: str) -> Any:
         """Return an attribute of the inner learner, or raise an error that is an AttributeError too."""
@@ -123,19 +124,8 @@ class Around:
                 f"no {name}{remedy if name in (*REMADE, 'merge') else ''}"
             ) from None
 
-    @property
-    def loss_scale(self) -> LossScale | None:
-        """The unit of the inner learner's losses; setting it sets it there."""
-        scale: LossScale | None = self._of_inner("loss_scale")
-        return scale
-
-    @loss_scale.setter
-    def loss_scale(self, scale: LossScale | None) -> None:
-        self._of_inner("loss_scale")  # an error where the inner learner knows no unit
-        self.inner.loss_scale = scale
-
     def begin(self, context: Any, *, id: str | int | None = None) -> Any:
-        """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
+        """Begin an episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
         seen = self._see(context)
         return self._episode(self.inner.begin(seen) if id is None else self.inner.begin(seen, id=id))
 
@@ -145,7 +135,7 @@ class Around:
         return tuple(map(self._episode, self._of_inner("open_episodes")))
 
     def episode(self, id: str | int) -> Any:
-        """The open episode that was begun with this id."""
+        """Return the open episode that was begun with this id."""
         return self._episode(self._of_inner("episode")(id))
 
     def learn(self, context: Any, step: Step) -> None:
@@ -154,20 +144,14 @@ class Around:
 
     def learn_log(self, log: Iterable[tuple[Any, Step]]) -> int:
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
-        learned: int = self._of_inner("learn_log")(self._seen_log(log))
+        if type(self)._see is not Around._see:
+            log = LogView(log, lambda context, step: (self._see(context), step))
+        learned: int = self._of_inner("learn_log")(log)
         return learned
 
-    def _seen_log(self, log: Any) -> Any:
-        """Return a log with contexts as the inner learner is shown them."""
-        return log if type(self)._see is Around._see else LogView(log, lambda context, step: (self._see(context), step))
-
     def since(self, log: Any, time: Any) -> Any:
-        """A learner with the same settings, and all that is around it, that has learned only the steps of a log from a
-        time on (``log.window(since=time)``); this one stays as it is.
-
-        For what is known to have changed then, such as a new version of the service. Where the time was chosen by what
-        came of the steps nothing is proven: tell it by ``add_caveat``.
-        """
+        """Return a learner made like this one that has learned only the steps of a log from a time on
+        (:meth:`LearnerBase.since <goalbound.learners.base.LearnerBase.since>`)."""
         return learned_since(self, log, time)
 
     def merge(self, other: Any) -> None:
@@ -185,24 +169,22 @@ class Around:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
 
-    # What a subclass says of itself.
+    def _again(self, inner: Any, **given: Any) -> Self:
+        """Return the same around another learner, nothing having happened; ``given`` differs from what this one has."""
+        return type(self)(inner, **{**{name: getattr(self, name) for name in self._given}, **given})
 
-    def _again(self, inner: Any) -> Self:
-        """Return the same around another learner; nothing has happened yet."""
-        return type(self)(inner)
+    def _going_on(self, inner: Any, **given: Any) -> Self:
+        """:meth:`_again`, with the counts of this one."""
+        again = self._again(inner, **given)
+        again._add(self)
+        return again
 
     def _made_like(self, other: Self) -> bool:
         """Whether another one was given the same, beside the learner."""
-        return True
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self._given)
 
     def _add(self, other: Self) -> None:
         """Add the counts of another one, whose learner's data were added."""
-
-    def _with_counts(self, inner: Any) -> Self:
-        """Return the same around another learner, with the counts of this one."""
-        found = self._again(inner)
-        found._add(self)
-        return found
 
     def _episode(self, inner: Any) -> Any:
         return inner if self._episode_type is None else self._episode_type(self, inner)
@@ -215,8 +197,9 @@ class Around:
         A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
         :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
         """
-        header = {"format": FORMAT, "version": VERSION, "kind": type(self).__name__, **self._header()}
-        arrays = {"learner": bytes_of(self.inner), **self._arrays()}
+        header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": type(self).__name__}
+        header |= {name: getattr(self, name) for name in self._given} | self._saved()
+        arrays = {"learner": bytes_of(self.inner), **{name: header.pop(name) for name in self._array_types}}
         write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
 
     @classmethod
@@ -234,36 +217,39 @@ class Around:
 
     @classmethod
     def _read(cls, path: str | PathLike[str], load_learner: Callable[..., Any], limit: int, **given: Any) -> Self:
-        """:meth:`load`; what no file can hold is ``given`` to :meth:`_from_file`."""
+        """:meth:`load`; ``given`` to the constructor is what no file can hold."""
         files, types = SavedFiles(), {"learner": "|u1", **cls._array_types}
         header, arrays = read_array_file(
             path, kind=cls.__name__, versions=[VERSION], arrays=types, what=cls._what, limit=limit, files=files
         )
         with as_format_errors(path, cls._what):
-            check_keys(header, cls._keys)
+            check_keys(header, [name for name in (*cls._given, *cls._counted) if name not in types])
             check_present(arrays, list(types))
-            inner = loaded_from(arrays["learner"], load_learner, limit=limit)
-            found = cls._from_file(inner, header, arrays, **given)
-        found._files = files
-        return found
+            saved = {**header, **arrays}
+            inner = loaded_from(saved["learner"], load_learner, limit=limit)
+            again = cls._from_file(inner, saved, **given)
+            again._restore(saved)
+        again._files = files
+        return again
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
         """:meth:`load`, for a file of one that was made like this one, around a learner with the same settings."""
-        found = self.load(path, load_learner=self.inner.restored, limit=limit)
-        if not self._made_like(found):
+        again = self.load(path, load_learner=self.inner.restored, limit=limit)
+        if not self._made_like(again):
             raise FileFormatError(f"{path}: the {self._what} in it has {self._difference} than this one")
-        return found
-
-    def _header(self) -> dict[str, Any]:
-        return {}
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {}
+        return again
 
     @classmethod
-    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return one around the learner of a file, from ``_header`` and ``_arrays``, checked."""
-        return cls(inner)
+    def _from_file(cls, inner: Any, saved: Mapping[str, Any], **given: Any) -> Self:
+        """Return the same around the learner of a file, nothing having happened."""
+        return cls(inner, **{name: saved[name] for name in cls._given})
+
+    def _saved(self) -> dict[str, Any]:
+        """Return what a file holds beside the learner and what was given: the ``_counted``."""
+        return {}
+
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        """Take over what :meth:`_saved` gave, checked."""
 
 
 class AroundEpisode:
@@ -283,7 +269,7 @@ class AroundEpisode:
         return getattr(self.inner, name)
 
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
-        """The action (its number) to play in a state, by whoever leads.
+        """Return the action (its number) to play in a state, by whoever leads.
 
         ``allowed`` are the actions that are possible right now. If the leader's is not among them, the inner learner
         chooses, as :meth:`LearnerEpisode.act <goalbound.learners.episode.LearnerEpisode.act>` says.
@@ -293,11 +279,10 @@ class AroundEpisode:
         if core.ended or core._action is not None:  # an error, or asked again
             action: int = self.inner.act(state, allowed=given)
             return action
-        here = checked_state(core.learner.support, state, core.state)
-        return int(self.learner._lead(self, here, given))
+        return int(self.learner._lead(self, checked_state(core.learner.support, state, core.state), given))
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
-        """What came of the action; the learner learns from it."""
+        """Learn from what came of the action."""
         core: LearnerEpisode = innermost(self)
         proposed = core._action
         self.inner.observe(step, overridden=overridden)
@@ -306,17 +291,17 @@ class AroundEpisode:
         self.learner._watch(core, plain, foreign=foreign)
 
     def begins(self, action: int | str) -> None:
-        """A person begins another action than the one proposed
+        """Say that a person begins another action than the one proposed
         (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
         begin_action(self, action)
 
     def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
-        """The world moved by itself."""
+        """Say that the world moved by itself."""
         self.inner.moved_to(state, missing_at_random=missing_at_random)
         self.learner._watch(innermost(self), None, foreign=True)
 
     def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
-        """The episode ends without the goal."""
+        """End the episode without the goal."""
         self.inner.abandon(reason, missing_at_random=missing_at_random)
         self.learner._watch(innermost(self), None, foreign=True)
 
@@ -377,9 +362,14 @@ def loaded_from(data: NDArray[np.uint8], load: Callable[..., Any], *, limit: int
         path = Path(folder) / "learner"
         path.write_bytes(data.tobytes())
         try:
-            return load(path) if limit == LIMIT or not takes(load, "limit") else load(path, limit=limit)
+            return read_by(load, path, limit)
         except FileFormatError as error:
             raise FileFormatError(str(error).replace(str(path), "the learner in it")) from None
+
+
+def read_by(load: Callable[..., Any], path: str | PathLike[str], limit: int) -> Any:
+    """Return ``load(path)``, with this limit where it takes one."""
+    return load(path) if limit == LIMIT or not takes(load, "limit") else load(path, limit=limit)
 
 
 def takes(function: Callable[..., Any], name: str) -> bool:

@@ -19,14 +19,15 @@ errors higher, that of r < 1 so much lower: an error of the estimate is not mist
 """
 
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.regression import add_to_gram, dot
 from goalbound.jit.compile import lean
-from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
+from goalbound.models import Support
 
 RATIOS = (1.0 / 8.0, 0.4, 2.5, 8.0)
 """The odds ratios of the alternatives."""
@@ -37,18 +38,19 @@ REGULARIZATION = 1.0
 MOST_LEVERAGE = 0.5
 """A visit under a context that earlier visits say less of (two visits under this very context have 0.5) is no
 evidence."""
+ASSUMED_LOSS = 0.5
+"""The mean loss that is assumed before any data."""
 NO_ALARM = -1
-
-
-TOTALS = record_type(integers=("steps",))
-"""How many steps were seen."""
+ROBERTS, CUSUM, STEP, CASE, COUNT, EXPECTED, OBSERVED = range(7)
+"""The evidence of a number for one alternative: R; the sum of log e; how many steps were seen, and how many cases had
+begun, when that sum began; and since then the visits, the forecasts without caution and the outcomes, added up."""
 
 
 class ChangeSums(Struct):
     """What was seen of N pairs under contexts of size d; M triples, A actions, F odds ratios.
 
-    Numbers, K = M + N + 2 A in all: the M triples, the losses of the N pairs, the goal of the A actions, their losses.
-    *Parts* are the N pairs and the A actions.
+    *Parts* are the N pairs and the A actions. The numbers of a pair are its loss and, after it, its next states; those
+    of an action are the goal and the loss. They stand part by part: K = M + N + 2 A in all.
     """
 
     gram: NDArray[np.float64]
@@ -65,87 +67,75 @@ class ChangeSums(Struct):
     """[N] whether the numbers of the pair before the change are ``given_means``"""
     given_means: NDArray[np.float64]
     """[M + N, d] or empty"""
-    roberts: NDArray[np.float64]
-    """[K, F] the Shiryaev-Roberts sums R"""
-    cusum: NDArray[np.float64]
-    """[K, F] sums of log e since ``began_step``"""
-    began_step: NDArray[np.int64]
-    """[K, F] how many steps were seen before the present CUSUM sum began; likewise ``began_case``"""
-    began_case: NDArray[np.int64]
-    """[K, F]"""
-    count: NDArray[np.int64]
-    """[K, F] visits since then"""
-    expected: NDArray[np.float64]
-    """[K, F] sum of the forecasts since then, without caution"""
-    observed: NDArray[np.float64]
-    """[K, F] sum of the outcomes since then"""
+    evidence: NDArray[np.float64]
+    """[K, F, 7] ROBERTS to OBSERVED"""
     alarm_step: NDArray[np.int64]
     """[N + A] how many steps were seen when the alarm of a part was raised, or NO_ALARM; likewise ``alarm_case``"""
     alarm_case: NDArray[np.int64]
     """[N + A]"""
-    totals: np.void
-    """fields: TOTALS"""
+    steps: NDArray[np.int64]
+    """[1] how many were seen"""
 
 
 class ChangeWorkspace(Struct):
     """The pairs, and room to work in."""
 
+    part_start: NDArray[np.int64]
+    """[N + A + 1] the first number of each part"""
     next_start: NDArray[np.int64]
     """[N + 1]"""
     pair_action: NDArray[np.int32]
     """[N]"""
-    goal_place: NDArray[np.int64]
-    """[N] the place of the goal among the triples; -1: it cannot follow"""
-
+    leads_to_goal: NDArray[np.bool_]
+    """[N] whether the goal may follow; it is the last next state"""
     direction: NDArray[np.float64]
     """[d]"""
     square: NDArray[np.float64]
     """[d, d]"""
-    ratios: NDArray[np.float64]
-    """[F]"""
 
 
-def new_change_sums(actions: int, next_start: NDArray[np.int64], size: int) -> ChangeSums:
+def part_starts(support: Support) -> NDArray[np.int64]:
+    """[N + A + 1] the first number of each part, and how many numbers there are."""
+    of_pairs = support.next_start + np.arange(support.pairs + 1)
+    starts: NDArray[np.int64] = np.concatenate((of_pairs, of_pairs[-1] + 2 * np.arange(1, support.actions + 1)))
+    return starts
+
+
+def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any]) -> NDArray[Any]:
+    """[M + N, ...] one entry for each number of the pairs, from those of the M triples and the N losses."""
+    entries: NDArray[Any] = np.insert(of_triples, support.next_start[:-1], of_losses, axis=0)
+    return entries
+
+
+def new_change_sums(support: Support, size: int) -> ChangeSums:
     """Nothing was seen; nothing is given. O(N d^2 + M d)."""
-    pairs = len(next_start) - 1
-    by_ratio = (int(next_start[-1]) + pairs + 2 * actions, len(RATIOS))
-    unit = np.eye(size)
+    pairs, parts, unit = support.pairs, support.pairs + support.actions, np.eye(size)
+    counts = np.diff(support.next_start)
+    assumed = by_number(support, np.repeat(1.0 / counts, counts), np.full(pairs, ASSUMED_LOSS))
     return ChangeSums(
         gram=np.repeat((unit * REGULARIZATION)[None], pairs, axis=0),
         gram_low=np.zeros((pairs, size, size)),
         inverse=np.repeat((unit / REGULARIZATION)[None], pairs, axis=0),
-        outcome_sums=np.repeat(assumed_means(next_start)[:, None] * REGULARIZATION, size, axis=1),
+        outcome_sums=np.repeat(assumed[:, None] * REGULARIZATION, size, axis=1),
         visits=np.zeros(pairs, dtype=np.int64),
         given=np.zeros(pairs, dtype=np.bool_),
         given_means=np.zeros((0, size)),
-        roberts=np.zeros(by_ratio),
-        cusum=np.zeros(by_ratio),
-        began_step=np.zeros(by_ratio, dtype=np.int64),
-        began_case=np.zeros(by_ratio, dtype=np.int64),
-        count=np.zeros(by_ratio, dtype=np.int64),
-        expected=np.zeros(by_ratio),
-        observed=np.zeros(by_ratio),
-        alarm_step=np.full(pairs + actions, NO_ALARM, dtype=np.int64),
-        alarm_case=np.full(pairs + actions, NO_ALARM, dtype=np.int64),
-        totals=new_record(TOTALS),
+        evidence=np.zeros((part_starts(support)[-1], len(RATIOS), OBSERVED + 1)),
+        alarm_step=np.full(parts, NO_ALARM, dtype=np.int64),
+        alarm_case=np.full(parts, NO_ALARM, dtype=np.int64),
+        steps=np.zeros(1, dtype=np.int64),
     )
 
 
-def assumed_means(next_start: NDArray[np.int64]) -> NDArray[np.float64]:
-    """[M + N] before any data: all next states of a pair alike, and a loss of one half."""
-    counts = np.diff(next_start)
-    return np.concatenate((np.repeat(1.0 / counts, counts), np.full(len(counts), 0.5)))
-
-
-def new_change_workspace(
-    pair_action: NDArray[np.int32], next_start: NDArray[np.int64], next_state: NDArray[np.int32], goal: int, size: int
-) -> ChangeWorkspace:
+def new_change_workspace(support: Support, size: int) -> ChangeWorkspace:
     """For these pairs, and contexts of this size."""
-    goal_place = np.full(len(pair_action), -1, dtype=np.int64)
-    places = np.flatnonzero(next_state == goal)
-    goal_place[np.searchsorted(next_start, places, side="right") - 1] = places
     return ChangeWorkspace(
-        next_start, pair_action, goal_place, np.zeros(size), np.zeros((size, size)), np.array(RATIOS)
+        part_starts(support),
+        support.next_start,
+        support.pair_action,
+        support.leads_to_goal,
+        np.zeros(size),
+        np.zeros((size, size)),
     )
 
 
@@ -156,26 +146,20 @@ def evidence(outcome, forecast, ratio):
 
 
 @lean
-def cautious(forecast, spread, ratio):
-    """The forecast that an alternative is held against: moved towards it by ``spread``, and in [0, 1]."""
-    return min(forecast + spread, 1.0) if ratio > 1.0 else max(forecast - spread, 0.0)
-
-
-@lean
-def add_evidence(sums, number, at, outcome, forecast, e, step, case):
-    """Enter the evidence e of an outcome of a number for one alternative; the new R."""
-    if sums.cusum[number, at] <= 0.0:
-        sums.cusum[number, at] = 0.0
-        sums.began_step[number, at] = step
-        sums.began_case[number, at] = case
-        sums.count[number, at] = 0
-        sums.expected[number, at] = 0.0
-        sums.observed[number, at] = 0.0
-    sums.cusum[number, at] += log(e)
-    sums.count[number, at] += 1
-    sums.expected[number, at] += forecast
-    sums.observed[number, at] += outcome
-    sums.roberts[number, at] = (sums.roberts[number, at] + 1.0) * e
+def add_evidence(row, outcome, forecast, e, step, case):
+    """Enter the evidence e of an outcome of a number for one alternative, whose evidence is ``row``."""
+    if row[CUSUM] <= 0.0:
+        row[CUSUM] = 0.0
+        row[STEP] = step
+        row[CASE] = case
+        row[COUNT] = 0.0
+        row[EXPECTED] = 0.0
+        row[OBSERVED] = 0.0
+    row[CUSUM] += log(e)
+    row[COUNT] += 1.0
+    row[EXPECTED] += forecast
+    row[OBSERVED] += outcome
+    row[ROBERTS] = (row[ROBERTS] + 1.0) * e
 
 
 @lean
@@ -189,70 +173,45 @@ def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, co
         estimate = min(max(dot(sums.outcome_sums[number], work.direction), 0.0), 1.0)
         forecast = (estimate + leverage * assumed) / (1.0 + leverage)
         spread = CAUTION * sqrt(forecast * (1.0 - forecast) * leverage / (1.0 + leverage))
-    step = sums.totals["steps"]
-    for at in range(len(work.ratios)):
-        ratio = work.ratios[at]
-        e = evidence(outcome, cautious(forecast, spread, ratio), ratio)
-        add_evidence(sums, number, at, outcome, forecast, e, step, case)
+    for at in range(len(RATIOS)):
+        ratio = RATIOS[at]
+        cautious = min(forecast + spread, 1.0) if ratio > 1.0 else max(forecast - spread, 0.0)
+        e = evidence(outcome, cautious, ratio)
+        add_evidence(sums.evidence[number, at], outcome, forecast, e, sums.steps[0], case)
         if shared >= 0:
-            add_evidence(sums, shared, at, outcome, forecast, e, step, case)
-
-
-@lean
-def leverage_of(sums, work, pair, context):
-    """c V^-1 c, and V^-1 c into ``work.direction``; 0 where the means of the pair are given. O(d^2)."""
-    if sums.given[pair]:
-        return 0.0
-    for r in range(len(context)):
-        work.direction[r] = dot(sums.inverse[pair, r], context)
-    return max(dot(work.direction, context), 0.0)
+            add_evidence(sums.evidence[shared, at], outcome, forecast, e, sums.steps[0], case)
 
 
 @lean
 def test_visit(sums, work, pair, place, loss, context, case):
     """Hold a visit against what was forecast. O(d^2 + m (d + F)) for the m next states of the pair."""
-    leverage = leverage_of(sums, work, pair, context)
+    leverage = 0.0  # c V^-1 c
+    if not sums.given[pair]:
+        for r in range(len(context)):
+            work.direction[r] = dot(sums.inverse[pair, r], context)
+        leverage = max(dot(work.direction, context), 0.0)
     if leverage > MOST_LEVERAGE:
         return
-    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
-    first, last = work.next_start[pair], work.next_start[pair + 1]
-    of_goal = work.next_start[pairs] + pairs + work.pair_action[pair]
-    test_number(
-        sums, work, work.next_start[pairs] + pair, of_goal + actions, pair, 0.5, leverage, loss, context, case
-    )  # fmt: skip
-    for k in range(first, last):
-        shared = of_goal if k == work.goal_place[pair] else -1
-        outcome = 1.0 if k == place else 0.0
-        test_number(sums, work, k, shared, pair, 1.0 / (last - first), leverage, outcome, context, case)
+    first, last = work.part_start[pair], work.part_start[pair + 1]
+    of_goal = work.part_start[len(sums.visits) + work.pair_action[pair]]
+    test_number(sums, work, first, of_goal + 1, pair, ASSUMED_LOSS, leverage, loss, context, case)
+    for k in range(first + 1, last):
+        shared = of_goal if k == last - 1 and work.leads_to_goal[pair] else -1
+        outcome = 1.0 if k - first - 1 == place - work.next_start[pair] else 0.0
+        test_number(sums, work, k, shared, pair, 1.0 / (last - first - 1), leverage, outcome, context, case)
 
 
 @lean
-def sum_over_ratios(roberts):
-    """The sum of R [F]."""
+def roberts_of(sums, work, part):
+    """R(pair) or R(action): the mean of R over the numbers of a part and the ratios."""
+    first, last = work.part_start[part], work.part_start[part + 1]
     total = 0.0
-    for at in range(len(roberts)):
-        total += roberts[at]
-    return total
-
-
-@lean
-def roberts_of_pair(sums, work, pair):
-    """R(pair): the mean of R over its numbers and the ratios."""
-    pairs = len(sums.visits)
-    first, last = work.next_start[pair], work.next_start[pair + 1]
-    total = sum_over_ratios(sums.roberts[work.next_start[pairs] + pair])
-    for k in range(first, last):
-        total += sum_over_ratios(sums.roberts[k])
-    return total / ((last - first + 1) * len(work.ratios))
-
-
-@lean
-def roberts_of_action(sums, work, action):
-    """R(action): the mean of R over its two numbers and the ratios."""
-    pairs, actions = len(sums.visits), len(sums.alarm_step) - len(sums.visits)
-    of_goal = work.next_start[pairs] + pairs + action
-    total = sum_over_ratios(sums.roberts[of_goal]) + sum_over_ratios(sums.roberts[of_goal + actions])
-    return total / (2.0 * len(work.ratios))
+    for number in range(first, last):
+        of_number = 0.0
+        for at in range(len(RATIOS)):
+            of_number += sums.evidence[number, at, ROBERTS]
+        total += of_number
+    return total / ((last - first) * len(RATIOS))
 
 
 @lean
@@ -260,13 +219,20 @@ def learn_visit(sums, work, pair, place, loss, context):
     """What is forecast from now on knows this visit too. O(d^2)."""
     sums.visits[pair] += 1
     add_to_gram(
-        sums.gram[pair], sums.gram_low[pair], sums.inverse[pair], context, sums.visits[pair], REGULARIZATION,
-        work.direction, work.square,
-    )  # fmt: skip
-    of_loss = work.next_start[len(sums.visits)] + pair
+        sums.gram[pair],
+        sums.gram_low[pair],
+        sums.inverse[pair],
+        context,
+        sums.visits[pair],
+        REGULARIZATION,
+        work.direction,
+        work.square,
+    )
+    of_loss = work.part_start[pair]
+    of_place = of_loss + 1 + place - work.next_start[pair]
     for j in range(len(context)):
         sums.outcome_sums[of_loss, j] += loss * context[j]
-        sums.outcome_sums[place, j] += context[j]
+        sums.outcome_sums[of_place, j] += context[j]
 
 
 @lean
@@ -285,48 +251,13 @@ def detect_changes(sums, work, steps, cases, run_length):
             context = steps.contexts[t]
             place, loss = steps.places[t], steps.losses[t]
             test_visit(sums, work, pair, place, loss, context, cases[t])
-            own, shared = roberts_of_pair(sums, work, pair), roberts_of_action(sums, work, action)
+            own, shared = roberts_of(sums, work, pair), roberts_of(sums, work, pairs + action)
             if 0.5 * own + 0.5 * shared >= run_length:
                 part = pair if own >= shared else pairs + action
-                sums.alarm_step[part] = sums.totals["steps"] + 1
+                sums.alarm_step[part] = sums.steps[0] + 1
                 sums.alarm_case[part] = cases[t]
                 alarms += 1
             elif not sums.given[pair]:
                 learn_visit(sums, work, pair, place, loss, context)
-        sums.totals["steps"] += 1
+        sums.steps[0] += 1
     return alarms
-
-
-@lean
-def forget_number(sums, number):
-    """No evidence of a number. O(F)."""
-    for at in range(sums.roberts.shape[1]):
-        sums.roberts[number, at] = 0.0
-        sums.cusum[number, at] = 0.0
-
-
-@lean
-def restart_pair(sums, work, pair):
-    """Forget a pair: what was seen and given of it, its evidence and that of its action, its alarm.
-    O(d^2 + m (d + F))."""
-    size, pairs = sums.gram.shape[1], len(sums.visits)
-    actions = len(sums.alarm_step) - pairs
-    first, last = work.next_start[pair], work.next_start[pair + 1]
-    of_goal = work.next_start[pairs] + pairs + work.pair_action[pair]
-    sums.given[pair] = False
-    sums.visits[pair] = 0
-    sums.alarm_step[pair] = NO_ALARM
-    sums.alarm_case[pair] = NO_ALARM
-    for r in range(size):
-        for c in range(size):
-            sums.gram[pair, r, c] = REGULARIZATION if r == c else 0.0
-            sums.gram_low[pair, r, c] = 0.0
-            sums.inverse[pair, r, c] = 1.0 / REGULARIZATION if r == c else 0.0
-    for place in range(first, last + 1):
-        number = place if place < last else work.next_start[pairs] + pair
-        assumed = 1.0 / (last - first) if place < last else 0.5
-        for j in range(size):
-            sums.outcome_sums[number, j] = assumed * REGULARIZATION
-        forget_number(sums, number)
-    forget_number(sums, of_goal)
-    forget_number(sums, of_goal + actions)

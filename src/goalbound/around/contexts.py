@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.around.around import VERSION, Around, bytes_of, can_be_saved, loaded_from, takes
+from goalbound.around.around import VERSION, Around, bytes_of, can_be_saved, loaded_from, read_by, takes
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
-from goalbound.learners.anew import learned_since
 from goalbound.learners.batch import rows_of
 from goalbound.learners.card import CELLS, MAPPED, NOTHING, Card, wrapped_card
 from goalbound.learners.checks import check_log_support, one_component
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import count_reason
+from goalbound.learners.layers import learned_since
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, read_array_file, write_array_file
@@ -60,6 +61,7 @@ class MappedContexts(Around):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
+    _given: ClassVar[tuple[str, ...]] = ("see",)
     _hidden = ("play_episodes", "context_size")
     _what = "learner that sees contexts as this one does"
     _difference = "its contexts through another function or matrix, or nothing tells that it is the same"
@@ -84,30 +86,19 @@ class MappedContexts(Around):
         step_limit: int,
         results: EpisodeResults,
     ) -> None:
-        """The compiled loop of the learner; the environment has the true contexts."""
+        """Play by the compiled loop of the learner; the environment has the true contexts."""
         # One at a time: what a function makes of a whole table may differ in the last bit.
         shown = set_readonly(np.array([_checked(self._see(context), row) for row, context in enumerate(contexts)]))
         self.inner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
 
-    def _again(self, inner: Any) -> Self:
-        return type(self)(inner, self.see)
-
-    def _made_like(self, other: Self) -> bool:
-        return bool(other.see == self.see)
-
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner inside, as it saves itself; what it sees through is not in the file."""
-        if overwrite and takes(self.inner.save, "overwrite"):
-            self.inner.save(path, overwrite=True)
-        else:
-            self.inner.save(path)
+        self.inner.save(path, **({"overwrite": True} if overwrite and takes(self.inner.save, "overwrite") else {}))
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """One that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit`` bytes."""
-        restored = self.inner.restored
-        return self._again(
-            restored(path) if limit == LIMIT or not takes(restored, "limit") else restored(path, limit=limit)
-        )
+        """Return one that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit``
+        bytes."""
+        return self._again(read_by(self.inner.restored, path, limit))
 
 
 class ContextBlind(MappedContexts):
@@ -123,6 +114,7 @@ class ContextBlind(MappedContexts):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, NOTHING))
+    _given = ()
 
     def __init__(self, learner: Any) -> None:
         super().__init__(one_component(learner), _constant)
@@ -130,16 +122,13 @@ class ContextBlind(MappedContexts):
     def _see(self, context: Any) -> Any:
         return np.ones(1)
 
-    def _again(self, inner: Any) -> Self:
-        return type(self)(inner)
-
 
 def _constant(context: Floats) -> Floats:
     return np.ones(1)
 
 
 def _checked(seen: Floats, row: int) -> Floats:
-    """The compiled loop looks at nothing again, so what it is shown is checked here as ``begin`` does."""
+    """Check what the compiled loop is shown, which looks at nothing again, as ``begin`` does."""
     if seen.ndim != 1:
         raise ArgumentError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
     return check_distribution(seen, f"see(contexts[{row}])", len(seen), "component")
@@ -150,9 +139,8 @@ class _ByMatrix:
 
     def __init__(self, matrix: ArrayLike) -> None:
         rows = check_array(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
-        self._rows = np.array(
-            [check_distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
-        )
+        points = [check_distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
+        self._rows = np.array(points)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _ByMatrix) and np.array_equal(self._rows, other._rows)
@@ -189,12 +177,7 @@ class Discretized:
     card = Card(lambda wrapper: wrapped_card(next(iter(wrapper.cells.values()), None) or wrapper.example(), CELLS))
 
     def __init__(
-        self,
-        make: Callable[..., Any],
-        context_size: int,
-        *,
-        parts: int = 4,
-        rng: np.random.Generator | None = None,
+        self, make: Callable[..., Any], context_size: int, *, parts: int = 4, rng: np.random.Generator | None = None
     ) -> None:
         self.context_size = check_size(context_size, "context_size", "a context has at least one entry")
         self.parts = check_size(parts, "parts", "an entry has at least one part")
@@ -213,17 +196,30 @@ class Discretized:
     def __getattr__(self, name: str) -> Any:
         if name not in ("plan", "explain"):  # of the learner of a cell
             raise AttributeError(f"a Discretized has no {name}; the learners of its cells may have one: cells")
-        return lambda context, *arguments: getattr(self._at(context), name)([1.0], *arguments)
+        return lambda context, *arguments: getattr(self._at(self.cell(context)), name)([1.0], *arguments)
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
-        """Which part each entry of a context lies in."""
+        """Return which part each entry of a context lies in."""
         weights = check_distribution(context, "context", self.context_size, "component")
         return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
 
-    def _at(self, context: ArrayLike) -> Any:
-        """The learner of a context's cell; one that does not exist yet as it would be made."""
-        cell = self.cell(context)
-        return self.cells[cell] if cell in self.cells else self.example()
+    def example(self) -> Any:
+        """Return a learner as the next new cell would get it."""
+        return self._made(len(self.cells))
+
+    def _made(self, number: int) -> Any:
+        """Return the learner of the cell with this number, as it is at the beginning."""
+        entropy: Any = self._seeds
+        seed = np.random.SeedSequence(entropy.entropy, spawn_key=(*entropy.spawn_key, number))
+        return one_component(self._make(rng=np.random.default_rng(seed)))
+
+    def _at(self, cell: tuple[int, ...], *, kept: bool = False) -> Any:
+        """Return the learner of a cell; one that does not exist yet as it would be made, and it exists if it is
+        ``kept``."""
+        learner = self.cells[cell] if cell in self.cells else self.example()
+        if kept:
+            self.cells[cell] = learner
+        return learner
 
     @property
     def open_episodes(self) -> tuple[Any, ...]:
@@ -236,42 +232,51 @@ class Discretized:
 
         A learner of a cell meets an average over its contexts, so a cell that is too large may be the cause.
         """
-        found = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
-        return {cell: alarm for cell, alarm in found.items() if alarm is not None}
+        alarms = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
+        return {cell: alarm for cell, alarm in alarms.items() if alarm is not None}
+
+    @property
+    def abandoned(self) -> dict[str, int]:
+        """How many episodes were abandoned, by reason, over all cells."""
+        counts: dict[str, int] = {}
+        for learner in self.cells.values():
+            for reason, count in getattr(learner, "abandoned", {}).items():
+                count_reason(counts, reason, count)
+        return counts
 
     def begin(self, context: ArrayLike, *, id: str | int | None = None) -> Episode:
-        """An episode of the cell's learner; ``id`` is for learners that know one, and is unique over all cells."""
+        """Begin an episode of the cell's learner; ``id`` is for learners that know one, and is unique over all
+        cells."""
         cell = self.cell(context)
         if id is not None and id in self._ids():
             raise LearnerError(f"an open episode has the id {short_repr(id)} already; episode(id) is that one")
-        learner = self._learner(cell)
+        learner = self._at(cell, kept=True)
         episode: Episode = learner.begin([1.0]) if id is None else learner.begin([1.0], id=id)
         return episode
 
     def episode(self, id: str | int) -> Any:
-        """The open episode, of whatever cell, that was begun with this id."""
-        found = self._ids()
-        if id not in found:
-            raise LearnerError(f"no open episode has the id {short_repr(id)}; there are {short_repr(list(found))}")
-        return found[id]
+        """Return the open episode, of whatever cell, that was begun with this id."""
+        ids = self._ids()
+        if id not in ids:
+            raise LearnerError(f"no open episode has the id {short_repr(id)}; there are {short_repr(list(ids))}")
+        return ids[id]
 
     def _ids(self) -> dict[str | int, Any]:
         ids = {getattr(episode, "id", None): episode for episode in self.open_episodes}
         return {id: episode for id, episode in ids.items() if id is not None}
 
-    @property
-    def abandoned(self) -> dict[str, int]:
-        """How many episodes were abandoned, by reason, over all cells."""
-        found: dict[str, int] = {}
-        for learner in self.cells.values():
-            for reason, count in getattr(learner, "abandoned", {}).items():
-                count_reason(found, reason, count)
-        return found
-
     def learn(self, context: ArrayLike, step: Step) -> None:
         """Let the cell's learner learn from a step that anyone made."""
-        cell, learner = self.cell(context), self._at(context)
-        learner.learn([1.0], step)  # a step that cannot be makes no cell
+        self._learn(context, step, {})
+
+    def _learn(self, context: Any, step: Any, said: dict[str, Any]) -> None:
+        """Let the cell's learner learn a step, of a log that says this of itself; one that cannot be makes no cell."""
+        cell = self.cell(context)
+        learner = self._at(cell)
+        if said:
+            learner.learn_log(LogView([([1.0], step)], lambda context, step: (context, step), **said))
+        else:
+            learner.learn([1.0], step)
         self.cells[cell] = learner
 
     def learn_log(self, log: Iterable[tuple[ArrayLike, Step]]) -> int:
@@ -280,44 +285,34 @@ class Discretized:
         A wrong step is an error that says its number, from 0 on; those before it are learned. A
         :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error.
         """
-        learned = 0
+        learned, said = 0, said_of_steps(log)
         of_cells = getattr(self.example(), "support", None)
         if of_cells is not None:
             check_log_support(of_cells, getattr(log, "support", None))
-        said = said_of_steps(log)
         for item in log:
             try:
                 if not isinstance(item, tuple | list) or len(item) != 2:
                     raise ArgumentError(f"it is {short_repr(item)}; give (context, Step(...))")
-                self._learn_item(*item, said)
+                self._learn(*item, said)
             except InputError as error:
                 text = str(error).removeprefix("step 0 of the log, from 0 on: ").removesuffix(BEFORE_WRONG)
                 raise type(error)(f"step {learned} of the log, from 0 on: {text}{BEFORE_WRONG}") from None
             learned += 1
         return learned
 
-    def _learn_item(self, context: Any, step: Any, said: dict[str, Any]) -> None:
-        """Let the cell's learner learn a step of a log that says this of itself."""
-        if not said:
-            self.learn(context, step)
-            return
-        cell, learner = self.cell(context), self._at(context)
-        learner.learn_log(LogView([([1.0], step)], lambda context, step: (context, step), **said))
-        self.cells[cell] = learner
-
     def anew(self) -> Discretized:
-        """One with the same cells, in none of which anything was seen."""
+        """Return one with the same cells, in none of which anything was seen."""
         return self._again(self._make)
 
     def _again(self, make: Callable[..., Any]) -> Discretized:
-        found = Discretized(make, self.context_size, parts=self.parts)
-        found._seeds = self._seeds
-        return found
+        again = Discretized(make, self.context_size, parts=self.parts)
+        again._seeds = self._seeds
+        return again
 
     def since(self, log: Any, time: Any) -> Discretized:
-        """One with the same cells that has learned only the steps of a log from a time on."""
-        found: Discretized = learned_since(self, log, time)
-        return found
+        """Return one with the same cells that has learned only the steps of a log from a time on."""
+        again: Discretized = learned_since(self, log, time)
+        return again
 
     def merge(self, other: Discretized) -> None:
         """Add what another one with the same cells has seen, cell by cell, as the learners of the cells do. A cell that
@@ -334,21 +329,20 @@ class Discretized:
                 "there, or abandon(reason) them, before it is merged"
             )
         for cell, learner in other.cells.items():
-            mine = self.cells[cell] if cell in self.cells else self._made(len(self.cells))
-            mine.merge(learner)
-            self.cells[cell] = mine
+            own = self._at(cell)
+            own.merge(learner)
+            self.cells[cell] = own
 
     def extended(self, support: Support, *, make: Callable[..., Any]) -> Discretized:
-        """One on a larger support, with all that the cells of this one have seen; this one stays as it is.
+        """Return one on a larger support, with all that the cells of this one have seen; this one stays as it is.
 
         ``make`` makes the learners of new cells, on the larger support.
         """
-        found = self._again(make)
-        if getattr(found.example(), "support", support) != support:
+        again = self._again(make)
+        if getattr(again.example(), "support", support) != support:
             raise ArgumentError(f"make makes learners of another support than {support}; make them on the larger one")
-        for cell, learner in self.cells.items():
-            found.cells[cell] = learner.extended(support)
-        return found
+        again.cells = {cell: learner.extended(support) for cell, learner in self.cells.items()}
+        return again
 
     def play_episodes(
         self,
@@ -359,30 +353,23 @@ class Discretized:
         step_limit: int,
         results: EpisodeResults,
     ) -> None:
-        """The compiled loops of the cells' learners, episode by episode in the order of the contexts."""
-        cells = [self.cell(context) for context in contexts]
+        """Play by the compiled loops of the cells' learners, episode by episode in the order of the contexts."""
         first = 0
-        for last in range(1, len(cells) + 1):
-            if last == len(cells) or cells[last] != cells[first]:
-                self._learner(cells[first]).play_episodes(
-                    environment,
-                    contexts[first:last],
-                    values[first:last],
-                    step_limit=step_limit,
-                    results=rows_of(results, first, last),
-                    shown=set_readonly(np.ones((last - first, 1))),
-                )
-                first = last
+        for cell, alike in groupby([self.cell(context) for context in contexts]):
+            last = first + len(list(alike))
+            self._at(cell, kept=True).play_episodes(
+                environment,
+                contexts[first:last],
+                values[first:last],
+                step_limit=step_limit,
+                results=rows_of(results, first, last),
+                shown=set_readonly(np.ones((last - first, 1))),
+            )
+            first = last
 
     def check_simulated(self) -> None:
-        """An error where the learners of the cells have a unit: environments have losses in [0, 1]."""
-        check = getattr(self.example(), "check_simulated", None)
-        if check is not None:
-            check()
-
-    def example(self) -> Any:
-        """A learner as the next new cell would get it."""
-        return self._made(len(self.cells))
+        """Raise an error where the learners of the cells have a unit: environments have losses in [0, 1]."""
+        getattr(self.example(), "check_simulated", lambda: None)()
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learners of all cells to one file; :meth:`restored` reads it.
@@ -393,28 +380,23 @@ class Discretized:
             raise ArgumentError("the learners of the cells cannot be saved; they need save(path) and restored(path)")
         if len(self.cells) > MOST_ARRAYS:
             raise ArgumentError(f"{len(self.cells)} cells; one file holds at most {MOST_ARRAYS}: cut into fewer parts")
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": "Discretized",
-            "context_size": self.context_size,
-            "parts": self.parts,
-            "cells": [list(cell) for cell in self.cells],
-        }
+        header = {"format": FORMAT, "version": VERSION, "kind": "Discretized", "context_size": self.context_size}
+        header |= {"parts": self.parts, "cells": [list(cell) for cell in self.cells]}
         arrays = {f"cell_{n}": bytes_of(learner) for n, learner in enumerate(self.cells.values())}
         write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Discretized:
-        """A learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is changed."""
-        found = self._again(self._make)
+        """Return a learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is
+        changed."""
+        again, types = self._again(self._make), {"cell_[0-9]{1,7}": "|u1"}
         header, arrays = read_array_file(
             path,
             kind="Discretized",
             versions=[VERSION],
-            arrays={"cell_[0-9]{1,7}": "|u1"},
+            arrays=types,
             what="checkpoint",
             limit=limit,
-            files=found._files,
+            files=again._files,
         )
         with as_format_errors(path, "checkpoint"):
             check_keys(header, ("context_size", "parts", "cells"))
@@ -424,31 +406,18 @@ class Discretized:
                     f"learner has {self.context_size} in {self.parts}; make it with the same"
                 )
             for n, cell in enumerate(self._checked_cells(header["cells"], arrays)):
-                found.cells[cell] = loaded_from(arrays[f"cell_{n}"], self._made(n).restored, limit=limit)
-        return found
-
-    def __repr__(self) -> str:
-        return f"Discretized({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"
+                again.cells[cell] = loaded_from(arrays[f"cell_{n}"], self._made(n).restored, limit=limit)
+        return again
 
     def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
         fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)
-        if not fine or any(
-            len(cell) != self.context_size or not all(type(part) is int and 0 <= part < self.parts for part in cell)
-            for cell in cells
-        ):
+        fine = fine and all(len(cell) == self.context_size for cell in cells)
+        if not fine or not all(type(part) is int and 0 <= part < self.parts for cell in cells for part in cell):
             raise FileFormatError(f"cells is {cells!r:.200}; each is a list of {self.context_size} parts")
         keys = [tuple(cell) for cell in cells]
         if len(set(keys)) != len(keys) or set(arrays) != {f"cell_{n}" for n in range(len(keys))}:
             raise FileFormatError("the cells and their learners do not belong together")
         return keys
 
-    def _learner(self, cell: tuple[int, ...]) -> Any:
-        if cell not in self.cells:
-            self.cells[cell] = self._made(len(self.cells))
-        return self.cells[cell]
-
-    def _made(self, number: int) -> Any:
-        """The learner of the cell with this number, as it is at the beginning."""
-        entropy: Any = self._seeds
-        seed = np.random.SeedSequence(entropy.entropy, spawn_key=(*entropy.spawn_key, number))
-        return one_component(self._make(rng=np.random.default_rng(seed)))
+    def __repr__(self) -> str:
+        return f"Discretized({self.context_size} components in {self.parts} parts, {len(self.cells)} cells)"

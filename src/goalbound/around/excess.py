@@ -14,17 +14,17 @@ it may be settled with that at any time, for whatever reason (docs/how_to/guards
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 from typing import Any
-from weakref import ref
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.models.files.ranges import HUGE, matching, within
 
 STAKES = (0.05, 0.15, 0.4)
 """z"""
@@ -74,7 +74,7 @@ class ExcessLossTest:
         """[5, 3] for each z: R, the CUSUM sum, and since that began the episodes, their losses, what was allowed"""
 
     def add(self, lost: float, allowed: float) -> bool:
-        """An episode ended; whether the excess is found just now. Once it is, nothing is added until a restart."""
+        """Add an episode that ended; whether the excess is found just now. Once it is, nothing is added any more."""
         if self.found:
             return False
         for at, stake in enumerate(STAKES):
@@ -91,10 +91,6 @@ class ExcessLossTest:
         """Whether losses stayed above what is allowed."""
         return bool(self.sums[ROBERTS].mean() >= RUN_LENGTH)
 
-    def restart(self) -> None:
-        """Nothing was seen."""
-        self.sums[...] = 0.0
-
     def merge(self, other: ExcessLossTest) -> bool:
         """Add the sums of a test of other episodes; whether the excess is found just now.
 
@@ -102,14 +98,14 @@ class ExcessLossTest:
         episodes, now and as more come: the run length holds for the episodes of both together.
         """
         before = self.found
-        theirs = other.sums.copy()
-        for sums in (self.sums, theirs):
+        added = other.sums.copy()
+        for sums in (self.sums, added):
             sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended
-        self.sums += theirs
+        self.sums += added
         return self.found and not before
 
     def excess(self, *, by_bounds: bool) -> ExcessLoss | None:
-        """What was found; None: nothing was."""
+        """Return what was found; None if nothing was."""
         if not self.found:
             return None
         column = self.sums[:, int(np.argmax(self.sums[ROBERTS]))]
@@ -118,125 +114,57 @@ class ExcessLossTest:
 
     def restore(self, sums: NDArray[np.float64]) -> None:
         """Take over the array of a file, checked."""
-        others = np.delete(sums, CUSUM, axis=0) if sums.shape == self.sums.shape else sums
-        if sums.shape != self.sums.shape or not np.isfinite(sums).all() or (others < 0.0).any():
-            raise FileFormatError(f"excess has shape {sums.shape} or an entry that cannot be; it is {self.sums.shape}")
+        matching({"excess": sums}, "excess", self.sums.shape, self.sums.dtype)
+        within("excess", np.delete(sums, CUSUM, axis=0), 0.0, HUGE)
         self.sums[...] = sums
         if self.found and (self.sums[COUNT] < 1.0).any():
             raise FileFormatError("excess says that a warning was given, and has no episodes")
 
 
+@dataclass(eq=False)
 class Trial:
     """What an episode may lose by its plan, and has ``lost`` by it so far; once it has ``ended`` no more counts."""
 
-    __slots__ = ("_episode", "allowed", "ended", "lost")
+    allowed: float
+    lost: float = 0.0
+    ended: bool = False
 
-    def __init__(self, allowed: float, lost: float = 0.0, *, ended: bool = False) -> None:
-        self.allowed = allowed
-        self.lost = lost
-        self.ended = ended
-        self._episode: ref[Any] | None = None
-
-    def __getstate__(self) -> tuple[float, float, bool]:
-        return self.allowed, self.lost, self.ended
-
-    def __setstate__(self, state: tuple[float, float, bool]) -> None:
-        self.allowed, self.lost, self.ended = state
-        self._episode = None
+    def end_with(self, episode: Any) -> None:
+        """End it when nobody holds the episode any more."""
+        finalize(episode, setattr, self, "ended", True).atexit = False
 
 
-class TrialQueue:
-    """Trials that are open, or wait for one that began earlier.
+def settled(trials: list[Trial]) -> Iterator[Trial]:
+    """Take those out of the trials that count from now on, in the order in which they began.
 
-    >>> class Case: ...
-    >>> queue, one, other = TrialQueue(), Case(), Case()
-    >>> first, second = queue.begin(1.0, one), queue.begin(1.0, other)
-    >>> queue.end(second)
-    >>> len(list(queue.settled()))  # the first may still lose anything
+    >>> first, second = Trial(1.0), Trial(1.0, ended=True)
+    >>> trials = [first, second]
+    >>> len(list(settled(trials)))  # the first may still lose anything
     0
-    >>> queue.end(first)
-    >>> [trial is first for trial in queue.settled()]
+    >>> first.ended = True
+    >>> [trial is first for trial in settled(trials)]
     [True, False]
     """
+    waiting = sum(trial.ended for trial in trials)
+    while trials and (trials[0].ended or waiting > max(MOST_WAITING, len(trials) - waiting)):
+        waiting -= trials[0].ended
+        trials[0].ended = True
+        yield trials.pop(0)
 
-    def __init__(self) -> None:
-        self.trials: deque[Trial] = deque()
-        self._ended = 0  # of them
-        self._left: deque[Trial] = deque()  # those whose episode nobody holds any more
 
-    def __getstate__(self) -> list[Trial]:
-        self._end_left()
-        return list(self.trials)
+def trial_rows(trials: list[Trial], places: dict[Trial, int]) -> NDArray[np.float64]:
+    """Return [n, 3] for a file: lost, allowed, and the place of the open episode; -1 where it has ended."""
+    rows = [(trial.lost, trial.allowed, float(places.get(trial, -1))) for trial in trials]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
 
-    def __setstate__(self, trials: list[Trial]) -> None:
-        self.trials, self._left = deque(trials), deque()
-        self._ended = sum(trial.ended for trial in trials)
 
-    def begin(self, allowed: float, episode: Any, *, lost: float = 0.0) -> Trial:
-        """The last trial by now; it ends when its episode does, or when nobody holds that any more."""
-        trial = Trial(allowed, lost)
-        self.trials.append(trial)
-        self.watch(trial, episode)
-        return trial
-
-    def watch(self, trial: Trial, episode: Any) -> None:
-        """Tie a trial to its episode, also to a copy, or to one that was read from a file."""
-        left = self._left
-        trial._episode = ref(episode, lambda _: left.append(trial))
-
-    def end(self, trial: Trial) -> None:
-        """What the trial has lost is settled."""
-        if not trial.ended:
-            trial.ended = True
-            self._ended += 1
-
-    def settled(self) -> Iterator[Trial]:
-        """Take out those that count from now on, in the order in which they began."""
-        self._end_left()
-        while self.trials:
-            if not self.trials[0].ended:
-                if self._ended <= max(MOST_WAITING, len(self.trials) - self._ended):
-                    return
-                self.end(self.trials[0])
-            self._ended -= 1
-            yield self.trials.popleft()
-
-    def clear(self) -> None:
-        """None of them counts."""
-        for trial in self.trials:
-            trial.ended = True
-        self.trials.clear()
-        self._ended = 0
-
-    def _end_left(self) -> None:
-        while self._left:
-            self.end(self._left.popleft())
-
-    def array(self, episodes: dict[int, int]) -> NDArray[np.float64]:
-        """[n, 3] for a file: lost, allowed, and the place of the open episode (``episodes``: by the id of the trial);
-        -1 of those that have ended."""
-        self._end_left()
-        rows = [(one.lost, one.allowed, -1.0 if one.ended else episodes.get(id(one), -1.0)) for one in self.trials]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-
-    def restore(self, array: NDArray[np.float64], episodes: list[Any]) -> dict[int, Trial]:
-        """Take over the array of a file, checked; the trials of the open ``episodes``, by their places."""
-        fine = array.ndim == 2 and array.shape[1] == 3 and bool(np.isfinite(array).all())
-        fine = fine and bool((array[:, 0] >= 0.0).all() and (array[:, 1] > 0.0).all())
-        places = array[:, 2] if fine else np.zeros(0)
-        opened = places[places != -1.0]
-        if not fine or not np.isin(opened, np.arange(len(episodes))).all() or len(set(opened)) != len(opened):
-            raise FileFormatError(
-                f"trials has shape {array.shape} or an entry that cannot be; a row says lost, allowed and which of the "
-                f"{len(episodes)} open episodes it is, or -1"
-            )
-        found: dict[int, Trial] = {}
-        for lost, allowed, place in array.tolist():
-            trial = Trial(allowed, lost, ended=place < 0.0)
-            self.trials.append(trial)
-            if trial.ended:
-                self._ended += 1
-            else:
-                found[int(place)] = trial
-                self.watch(trial, episodes[int(place)])
-        return found
+def trials_of_rows(rows: NDArray[np.float64], episodes: int) -> tuple[list[Trial], dict[int, Trial]]:
+    """Return the trials of a file, checked, and those of open episodes by their places."""
+    places = matching({"trials": rows}, "trials", (len(rows), 3), np.float64)[:, 2]
+    within("trials, lost,", rows[:, 0], 0.0, HUGE)
+    within("trials, allowed,", rows[:, 1], np.finfo(np.float64).tiny, HUGE)
+    of_open = places[places != -1.0]
+    if not np.isin(of_open, np.arange(episodes)).all() or len(set(of_open)) != len(of_open):
+        raise FileFormatError(f"trials: each is of one of the {episodes} open episodes, or -1, not {places[:8]}")
+    trials = [Trial(allowed, lost, place < 0.0) for lost, allowed, place in rows.tolist()]
+    return trials, {int(place): trial for place, trial in zip(places, trials, strict=True) if place >= 0.0}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from goalbound.learners.answers import plausible
 from goalbound.learners.card import PROVEN, LearnerCard
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.models import LossScale, Support
-from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models import Support
+from goalbound.models.amounts import Amounts, at_least, at_most, nearest
 from goalbound.models.validation import set_readonly
 from goalbound.planning import policy_bounds, robust_plan
 from goalbound.planning.policy_difference import policy_difference
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ApprenticeProgress:
+class ApprenticeProgress(Amounts):
     """What an apprentice would do under a context, state by state, and why.
 
     Attributes:
@@ -44,7 +44,6 @@ class ApprenticeProgress:
         contradicted: whether what was seen contradicts the model; then nothing is sure, and the runbook leads.
         proven: whether the bounds hold with probability 1 - delta.
         delta: None where nothing is proven.
-        loss_scale: the unit of losses, differences and the margin; None: losses of a step are in [0, 1].
         caveats: why the bounds are not proven, where the learner says so.
     """
 
@@ -61,24 +60,23 @@ class ApprenticeProgress:
     contradicted: bool = False
     proven: bool = False
     delta: float | None = None
-    loss_scale: LossScale | None = None
     caveats: tuple[str, ...] = ()
 
-    def in_unit(self, scale: LossScale) -> ApprenticeProgress:
-        """The same in a unit of the user's own; bounds are rounded outwards."""
-        check_unit(scale, self.loss_scale)
-        margin = scale.to_unit(self.margin)
-        amounts = np.asarray(scale.to_unit(self.difference))
-        amounts = np.where(amounts == 0.0, 0.0, np.nextafter(amounts, np.inf))
+    _amounts: ClassVar = {
+        "margin": nearest,
+        "difference": at_most,
+        "runbook_lower": at_least,
+        "runbook_upper": at_most,
+        "candidate_lower": at_least,
+        "candidate_upper": at_most,
+    }
+
+    def in_unit(self, scale: Any) -> Self:
+        """Return the same in a unit of the user's own; bounds are rounded outwards."""
+        shown = super().in_unit(scale)
         passed = self.difference <= self.margin  # stays so after rounding
-        return replace(
-            self, margin=margin, loss_scale=scale,
-            difference=set_readonly(np.where(passed, np.minimum(amounts, margin), amounts)),
-            runbook_lower=amounts_at_least(scale, self.runbook_lower),
-            runbook_upper=amounts_at_most(scale, self.runbook_upper),
-            candidate_lower=amounts_at_least(scale, self.candidate_lower),
-            candidate_upper=amounts_at_most(scale, self.candidate_upper),
-        )  # fmt: skip
+        difference = np.where(passed, np.minimum(shown.difference, shown.margin), shown.difference)
+        return replace(shown, difference=set_readonly(difference))
 
     @property
     def missing(self) -> Floats:
@@ -99,59 +97,57 @@ class ApprenticeProgress:
         if not self.proven:
             reason = "; ".join(map(one_line, self.caveats)) or "the widths of the sets are not"
             return f"Not proven: {reason}, so an episode may lose more than by the runbook."
-        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
-        more = f" plus {self.margin:g}{unit}" if self.margin > 0.0 else ""
+        more = f" plus {self.margin:g}{self._unit_text}" if self.margin > 0.0 else ""
         return (
             f"Proven: with probability {1.0 - (self.delta or 0.0):g} no episode, whatever its context, has a larger "
             f"expected loss than by the runbook{more}."
         )
 
     def as_json(self) -> dict[str, Any]:
-        """For other programs; an infinite number is null."""
-        support = self.support
+        """Return all of it for other programs; an infinite number is null."""
         states = [
             {
-                "state": one_line(support.state_label(s)),
-                "leads": LEARNER if self.switches[s] else RUNBOOK,
-                "runbook": one_line(support.action_label(int(self.runbook[s]))),
+                **self._names(s),
                 "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
-                "candidate": one_line(support.action_label(int(self.candidate[s]))),
                 "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
                 "difference": _finite(self.difference[s]),
                 "missing": _finite(self.missing[s]),
             }
-            for s in range(support.states)
+            for s in range(self.support.states)
         ]
+        said = {name: getattr(self, name) for name in ("margin", "proven", "delta", "guarantee", "unit")}
+        return {**said, "states": states}
+
+    def _names(self, state: int) -> dict[str, str]:
+        support = self.support
         return {
-            "margin": self.margin, "proven": self.proven, "delta": self.delta,
-            "guarantee": self.guarantee, "unit": None if self.loss_scale is None else self.loss_scale.unit,
-            "states": states,
-        }  # fmt: skip
+            "state": one_line(support.state_label(state)),
+            "leads": LEARNER if self.switches[state] else RUNBOOK,
+            "runbook": one_line(support.action_label(int(self.runbook[state]))),
+            "candidate": one_line(support.action_label(int(self.candidate[state]))),
+        }
 
     def __str__(self) -> str:
-        support = self.support
-        numbers = np.stack((self.runbook_lower[:-1], self.candidate_upper[:-1], self.difference, self.missing), axis=1)
+        columns = {
+            "runbook at least": self.runbook_lower,
+            "candidate at most": self.candidate_upper,
+            "difference": self.difference,
+            "missing": self.missing,
+        }
         cells = [
-            [
-                one_line(support.state_label(s)), LEARNER if self.switches[s] else RUNBOOK,
-                one_line(support.action_label(int(self.runbook[s]))),
-                one_line(support.action_label(int(self.candidate[s]))),
-                *(f"{number:.4g}" for number in numbers[s]),
-            ]
-            for s in range(min(support.states, SHOWN))
-        ]  # fmt: skip
-        amounts = ["runbook at least", "candidate at most", "difference", "missing"]
-        head = ["from", "leads", "runbook", "candidate", *(with_unit(name, self.loss_scale) for name in amounts)]
-        lines = [table(head, cells, "llllrrrr")]
-        if support.states > SHOWN:
-            lines.append(f"and {support.states - SHOWN} more states")
+            [*self._names(s).values(), *(f"{column[s]:.4g}" for column in columns.values())]
+            for s in range(min(self.support.states, SHOWN))
+        ]
+        lines = [table(["from", "leads", "runbook", "candidate", *map(self._with_unit, columns)], cells, "llllrrrr")]
+        if self.support.states > SHOWN:
+            lines.append(f"and {self.support.states - SHOWN} more states")
         return "\n".join([*lines, self.guarantee])
 
 
 def tested_progress(
     learner: LRCSSP, card: LearnerCard, context: Floats, runbook: Ints, margin: float
 ) -> ApprenticeProgress:
-    """The test of an apprentice around this learner. ``card`` says what is proven of its sets.
+    """Return the test of an apprentice around this learner. ``card`` says what is proven of its sets.
 
     The candidate is the robust plan: of all policies it has the least largest loss. It is sure to be no worse than the
     runbook, up to the margin, where it loses at most the margin more in every plausible model.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around.around import Around, AroundEpisode, innermost, seen_inside
-from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, TrialQueue
+from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, trial_rows, trials_of_rows
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
 from goalbound.learners.answers import estimated, plausible, values_in
@@ -41,8 +41,29 @@ Ints = NDArray[np.int64]
 Runbook = ArrayLike | Mapping[Any, Any]
 
 
+class _LedEpisode(AroundEpisode):
+    """An episode that a runbook may lead."""
+
+    _otherwise: ClassVar[str]
+    """Why an action was proposed that would not be proposed any more."""
+
+    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
+        """Explain why the action that is awaited was proposed; ``allowed`` as ``act`` was given it."""
+        core: LearnerEpisode = innermost(self)
+        note = self.learner._note(core)
+        if not self.learner._explains(note):
+            explained: Explanation = self.inner.explain(allowed=allowed)
+            return explained
+        action, planned = core._awaited, core._explained_by(core.learner)
+        assert core._state is not None
+        explained = self.learner._explained(planned, core.context, core._state, note)
+        return explained.proposed(action, core._possible(allowed), self._otherwise)
+
+
 class _ByRunbook(Around):
-    """What both share: the runbook, and a note on each open episode."""
+    """A runbook, and a note on each open episode."""
+
+    _note_type: ClassVar[type[Any]]
 
     def __init__(self, learner: Any, runbook: Runbook) -> None:
         super().__init__(learner)
@@ -57,72 +78,90 @@ class _ByRunbook(Around):
         vars(self).update({**state, "_notes": WeakKeyDictionary(state["_notes"])})
 
     def extended(self, support: Support, *, runbook: Runbook | None = None) -> Self:
-        """The same on a larger support, with all that this one has seen; this one stays as it is.
+        """Return the same on a larger support, with all that this one has seen; this one stays as it is.
 
         ``runbook`` is needed where there are new states; left out, it is this one's.
         """
-        inner = self._of_inner("extended")
-        others = {"runbook": runbook} if runbook is not None and hasattr(self.inner, "runbook") else {}
-        found = self._again(inner(support, **others), self._runbook_on(support) if runbook is None else runbook)
-        found._add(self)
-        return found
+        inner, others = self._of_inner("extended"), {}
+        if runbook is None:  # the same actions in the states that there were before
+            larger = inner(support)
+            places = match_support(support, self.support, name="the learner")
+            pairs = places.pairs[policy_pairs(self.support, self.runbook)]
+            own = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
+            return self._going_on(larger, runbook=own)
+        if hasattr(self.inner, "runbook"):
+            others["runbook"] = runbook
+        return self._going_on(inner(support, **others), runbook=runbook)
 
-    def _runbook_on(self, support: Support) -> Runbook:
-        """The same actions in the states that a larger support had before."""
-        places = match_support(support, self.support, name="the learner")
-        pairs = places.pairs[policy_pairs(self.support, self.runbook)]
-        return dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
+    def _note(self, episode: LearnerEpisode) -> Any:
+        """Return the note on an episode."""
+        return self._notes.setdefault(episode, self._note_type())
 
-    def _again(self, inner: Any, runbook: Runbook | None = None) -> Self:
-        raise NotImplementedError
+    def _open_notes(self) -> list[Any]:
+        """Return the notes on the open episodes, in the order of a file."""
+        return [self._note(innermost(episode)) for episode in self.inner.open_episodes]
 
-    def _open(self) -> list[LearnerEpisode]:
-        """The open episodes of the innermost learner, in the order of a file."""
-        return [innermost(one) for one in self.inner.open_episodes]
+    def _notes_as_json(self) -> list[list[Any]]:
+        names = [field.name for field in self._note_fields()]
+        return [[getattr(note, name) for name in names] for note in self._open_notes()]
 
-    def _checked_entries(self, entries: Any) -> list[Any]:
-        count = len(self._open())
-        if not isinstance(entries, list) or len(entries) != count:
-            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {count} open ones")
-        return entries
+    def _restore_notes(self, entries: Any) -> list[Any]:
+        """Take over the notes of a file, checked."""
+        notes, types = self._open_notes(), [type(field.default) for field in self._note_fields()]
+        if not isinstance(entries, list) or len(entries) != len(notes):
+            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(notes)} open ones")
+        for note, entry in zip(notes, entries, strict=True):
+            fine = isinstance(entry, list) and [type(value) for value in entry] == types
+            if fine:
+                vars(note).update(zip((field.name for field in self._note_fields()), entry, strict=True))
+            if not fine or not note.is_possible():
+                names = ", ".join(field.name for field in self._note_fields())
+                raise FileFormatError(f"an episode is {entry!r:.100}; it says {names}")
+        return notes
+
+    def _note_fields(self) -> list[Field[Any]]:
+        """Return the fields of a note that are in its entry; arrays of a file have the others."""
+        return [field for field in fields(self._note_type) if field.default is not None]
+
+    def _explains(self, note: Any) -> bool:
+        """Whether the explanation of an episode is not that of the inner learner."""
+        return True
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Lead:
     """Who leads an episode.
 
     Attributes:
-        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does; None until
-            it is decided, which the next ``act`` does.
-        follows: whether the episode has come to such a state, and follows the candidate to the goal.
-        counted: under whom the episode is counted; None before its first ``act``.
+        counted: under whom the episode is counted; empty before its first ``act``.
+        decided: whether the test was made, which else the next ``act`` does.
+        follows: whether the episode has come to a state of ``switches``, and follows the candidate to the goal.
+        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does.
     """
 
-    candidate: Ints | None = None
-    switches: NDArray[np.bool_] | None = None
+    counted: str = ""
+    decided: bool = False
     follows: bool = False
-    counted: str | None = None
+    candidate: Any = None
+    switches: Any = None
+
+    def is_possible(self) -> bool:
+        """Whether a file may say so."""
+        is_counted = self.counted in ("", RUNBOOK, LEARNER)
+        return is_counted and (not self.follows or (self.decided and self.counted == LEARNER))
 
 
-class ApprenticeEpisode(AroundEpisode):
+class ApprenticeEpisode(_LedEpisode):
     """An episode of an apprentice: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who leads it. Its plan
     is that of the learner inside, which explores; not what is followed."""
 
     learner: Apprentice
+    _otherwise = "as it was proposed before; who leads is decided at the next step"
 
     @property
     def led_by(self) -> str:
         """``learner`` if it follows the policy of the learner by now, else ``runbook``."""
-        return LEARNER if self.learner._lead_of(innermost(self)).follows else RUNBOOK
-
-    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
-        """Why the action that is awaited was proposed, by whoever leads; ``allowed`` as ``act`` was given it."""
-        core: LearnerEpisode = innermost(self)
-        action, found = core._awaited, core._explained_by(core.learner)
-        assert core._state is not None
-        found = self.learner._explained(found, core.context, core._state, self.learner._lead_of(core))
-        otherwise = "as it was proposed before; who leads is decided at the next step"
-        return found.proposed(action, core._possible(allowed), otherwise)
+        return LEARNER if self.learner._note(innermost(self)).follows else RUNBOOK
 
 
 class Apprentice(_ByRunbook):
@@ -139,16 +178,15 @@ class Apprentice(_ByRunbook):
             ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
 
     The candidate is the robust plan. It passes the test from a state if it loses at most the margin more than the
-    runbook in every plausible model, by certified bounds.
+    runbook in every plausible model, by certified bounds: the confidence sets of all pairs, and some robust
+    evaluations, once per episode.
 
-    Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from
-    its first state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They
-    do at all times at once with probability 1 - delta where the learner's widths are proven. Where a person plays
-    something else, or the world moves, the same holds from the state where that leads: there the test is made again.
-    The proof is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is
-    kept. After an ``alarm`` nothing is sure any more, and the runbook leads.
-
-    The test costs the confidence sets of all pairs and some robust evaluations (``robust_plan``), once per episode.
+    Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from its first
+    state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
+    times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
+    else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
+    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept. After
+    an ``alarm`` nothing is sure any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
     >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])
@@ -162,10 +200,12 @@ class Apprentice(_ByRunbook):
 
     card = Card(apprentice_card)
     _what = "apprentice"
-    _keys = ("margin", "led", "episodes")
+    _given = ("runbook", "margin")
+    _counted = ("led", "episodes", "candidates", "switches")
     _array_types: ClassVar = {"runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
     _difference = "another runbook or margin"
     _episode_type = ApprenticeEpisode
+    _note_type = Lead
 
     def __init__(self, learner: Any, runbook: Runbook, *, margin: float = 0.0) -> None:
         check_type(unwrap(learner), LRCSSP, "learner", f"an apprentice needs an LRCSSP; {IN_CELLS}")
@@ -186,141 +226,95 @@ class Apprentice(_ByRunbook):
         return self._led[LEARNER]
 
     def progress(self, context: Any) -> ApprenticeProgress:
-        """Which policy an episode under this context would follow from each state if it began now, the bounds that
-        decide it, and how much is missing. Nothing is changed by looking."""
-        base = unwrap(self)
-        found: ApprenticeProgress = base._in_unit(self._tested(base._checked_context(seen_inside(self, context))))
-        return found
+        """Return which policy an episode under this context would follow from each state if it began now, the bounds
+        that decide it, and how much is missing. Nothing is changed by looking."""
+        progress: ApprenticeProgress = unwrap(self)._in_unit(self._tested(self._seen_inside(context)))
+        return progress
+
+    def _seen_inside(self, context: Any) -> NDArray[np.float64]:
+        seen: NDArray[np.float64] = unwrap(self)._checked_context(seen_inside(self, context))
+        return seen
 
     def _tested(self, seen: NDArray[np.float64]) -> ApprenticeProgress:
         return tested_progress(unwrap(self), learner_card(self.inner), seen, self.runbook, self.margin)
 
     def explain(self, context: Any, state: int | str) -> Explanation:
-        """Why an episode that begins in a state under a context would play what it plays there: by the runbook, or by
-        the policy of the learner. ``episode.explain()`` is about one that has begun."""
-        found = self.inner.explain(context, state)
-        seen = unwrap(self)._checked_context(seen_inside(self, context))
-        return self._explained(found, seen, self.support.state(state), Lead())
+        """Explain why an episode that begins in a state under a context would play what it plays there: by the runbook,
+        or by the policy of the learner. ``episode.explain()`` is about one that has begun."""
+        planned = self.inner.explain(context, state)
+        return self._explained(planned, self._seen_inside(context), self.support.state(state), Lead())
 
-    def _explained(self, found: Explanation, seen: NDArray[np.float64], here: int, lead: Lead) -> Explanation:
-        """The explanation of the learner inside, as that of an episode with this lead."""
-        if lead.candidate is None:
+    def _explained(self, planned: Explanation, seen: NDArray[np.float64], state: int, lead: Lead) -> Explanation:
+        """Return the explanation of the learner inside, as that of an episode with this lead."""
+        if not lead.decided:
             progress = self._tested(seen)
-            lead = replace(lead, candidate=progress.candidate, follows=bool(progress.switches[here]))
-        assert lead.candidate is not None
-        worse = "no worse" + (" by more than the margin" if self.margin > 0.0 else "")
+            lead = Lead(candidate=progress.candidate, follows=bool(progress.switches[state]))
+        margin = " by more than the margin" if self.margin > 0.0 else ""
         if lead.follows:
-            reason = (
-                f"by the policy of the learner: it is sure to be {worse.replace('worse', 'worse than the runbook')}"
-            )
-            return found.playing(int(lead.candidate[here]), reason)
-        contradicted = unwrap(self).alarm is not None
-        why = "what was seen contradicts the model" if contradicted else f"no other policy is sure to be {worse}"
-        return found.playing(int(self.runbook[here]), f"as the runbook says: {why}", note=OWN_PLAN)
+            reason = f"by the policy of the learner: it is sure to be no worse than the runbook{margin}"
+            return planned.playing(int(lead.candidate[state]), reason)
+        why = f"no other policy is sure to be no worse{margin}"
+        if unwrap(self).alarm is not None:
+            why = "what was seen contradicts the model"
+        return planned.playing(int(self.runbook[state]), f"as the runbook says: {why}", note=OWN_PLAN)
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
-        lead, action = self._next_lead(core, state)
-        played = _played_if_possible(episode.inner, state, action, allowed)
-        # Where the learner chose, nothing is promised of this step, and the test is made again after it.
-        self._follow(core, lead if played else Lead(counted=lead.counted))
-        assert core._action is not None
-        return core._action
+        lead = self._note(core)
+        if not lead.decided:
+            progress = self._tested(core.context)
+            lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)
+        follows = lead.follows or bool(lead.switches[state])
+        policy = lead.candidate if follows else self.runbook
+        if _played_if_possible(episode.inner, state, int(policy[state]), allowed):
+            lead = replace(lead, follows=follows)
+        else:  # the learner chose: nothing is promised of this step, and the test is made again after it
+            lead = Lead(lead.counted)
+        leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK  # once the learner's, always
+        if leader != lead.counted:
+            self._led[leader] += 1
+            if lead.counted:
+                self._led[lead.counted] -= 1
+        self._notes[core] = replace(lead, counted=leader)
+        return int(core._action or 0)
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
         if foreign:  # what was decided is void: the next act makes the test again
-            self._notes[episode] = Lead(counted=self._lead_of(episode).counted)
-
-    def _lead_of(self, episode: LearnerEpisode) -> Lead:
-        lead: Lead = self._notes.get(episode, Lead())
-        return lead
-
-    def _next_lead(self, episode: LearnerEpisode, state: int) -> tuple[Lead, int]:
-        """Who leads from here on, and the action to play."""
-        lead = self._lead_of(episode)
-        if lead.candidate is None or lead.switches is None:
-            found = self._tested(episode.context)
-            lead = replace(lead, candidate=found.candidate, switches=found.switches, follows=False)
-        assert lead.candidate is not None
-        assert lead.switches is not None
-        follows = lead.follows or bool(lead.switches[state])
-        policy = lead.candidate if follows else self.runbook
-        return replace(lead, follows=follows), int(policy[state])
-
-    def _follow(self, episode: LearnerEpisode, lead: Lead) -> None:
-        """Note who leads the episode, and count it; one that the learner led once stays counted under it."""
-        leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK
-        if leader != lead.counted:
-            self._led[leader] += 1
-            if lead.counted is not None:
-                self._led[lead.counted] -= 1
-        self._notes[episode] = replace(lead, counted=leader)
-
-    def _again(self, inner: Any, runbook: Runbook | None = None) -> Self:
-        return type(self)(inner, self.runbook if runbook is None else runbook, margin=self.margin)
-
-    def _made_like(self, other: Self) -> bool:
-        return other.margin == self.margin and bool(np.array_equal(other.runbook, self.runbook))
+            self._notes[episode] = Lead(self._note(episode).counted)
 
     def _add(self, other: Self) -> None:
         for leader, count in other._led.items():
             self._led[leader] += count
 
-    def _header(self) -> dict[str, Any]:
-        leads = [self._lead_of(one) for one in self._open()]
-        return {
-            "margin": self.margin,
-            "led": self._led,
-            "episodes": [[one.counted, one.candidate is not None, one.follows] for one in leads],
-        }
+    def _saved(self) -> dict[str, Any]:
+        leads = self._open_notes()
+        policies = np.zeros((2, len(leads), self.support.states), dtype=np.int64)
+        for place, lead in enumerate(leads):
+            if lead.decided:
+                policies[:, place] = lead.candidate, lead.switches
+        episodes = self._notes_as_json()
+        return {"led": self._led, "episodes": episodes, "candidates": policies[0], "switches": policies[1] != 0}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        leads = [self._lead_of(one) for one in self._open()]
-        shape, none = (len(leads), len(self.runbook)), np.zeros(len(self.runbook), dtype=np.int64)
-        candidates = [none if one.candidate is None else one.candidate for one in leads]
-        switches = [none if one.switches is None else one.switches for one in leads]
-        return {
-            "runbook": self.runbook,
-            "candidates": np.array(candidates, dtype=np.int64).reshape(shape),
-            "switches": np.array(switches, dtype=np.bool_).reshape(shape),
-        }
-
-    @classmethod
-    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        if type(header["margin"]) is not float:
-            raise FileFormatError(f"margin is {header['margin']!r:.80}; it is a number with a point")
-        found = cls(inner, arrays["runbook"], margin=header["margin"])
-        led, opened = header["led"], found._open()
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        led = saved["led"]
         fine = isinstance(led, dict) and set(led) == {RUNBOOK, LEARNER}
         if not fine or not all(type(count) is int and 0 <= count < 2**62 for count in led.values()):
             raise FileFormatError(f"led is {led!r:.100}; it has a count for the {RUNBOOK} and one for the {LEARNER}")
-        found._led = dict(led)
-        entries, shape = found._checked_entries(header["episodes"]), (len(opened), inner.support.states)
-        if any(arrays[name].shape != shape for name in ("candidates", "switches")):
+        self._led = dict(led)
+        leads = self._restore_notes(saved["episodes"])
+        policies, shape = (saved["candidates"], saved["switches"]), (len(leads), self.support.states)
+        if any(array.shape != shape for array in policies):
             raise FileFormatError(f"candidates or switches has another shape than {shape}, a row for each open episode")
-        for episode, entry, candidate, switches in zip(
-            opened, entries, arrays["candidates"], arrays["switches"], strict=True
-        ):
-            found._notes[episode] = _checked_lead(inner.support, entry, candidate, switches)
-        return found
+        for lead, candidate, switches in zip(leads, *policies, strict=True):
+            if lead.decided:
+                policy_pairs(self.support, candidate)
+                lead.candidate, lead.switches = candidate.copy(), switches.copy()
 
     def __repr__(self) -> str:
         return f"Apprentice({self.inner!r}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
 
 
-def _checked_lead(support: Support, entry: Any, candidate: Ints, switches: NDArray[np.bool_]) -> Lead:
-    """Who leads an open episode of a file."""
-    fine = isinstance(entry, list) and len(entry) == 3 and entry[0] in (None, RUNBOOK, LEARNER)
-    if not fine or not all(type(flag) is bool for flag in entry[1:]) or (entry[2] and entry[:2] != [LEARNER, True]):
-        raise FileFormatError(f"an episode is {entry!r:.100}; it says who leads, whether that is decided, and how")
-    counted, decided, follows = entry
-    if not decided:
-        return Lead(counted=counted)
-    policy_pairs(support, candidate)
-    return Lead(set_readonly(candidate.copy()), set_readonly(switches.copy()), follows, counted)
-
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Watch:
     """What a guard knows of an episode.
 
@@ -337,45 +331,26 @@ class Watch:
     tried: bool = False
     trial: Trial | None = None
 
-    def as_json(self) -> list[Any]:
-        """For a file, whose trials are in an array."""
-        return [self.steps, self.loss, self.guarded, self.tried]
-
-    @classmethod
-    def from_json(cls, values: Any) -> Watch:
-        """What :meth:`as_json` gave, checked."""
-        fine = isinstance(values, list) and [type(one) for one in values] == [int, float, bool, bool]
-        if not fine or not 0 <= values[0] < 2**62 or not 0.0 <= values[1] < math.inf:
-            raise FileFormatError(f"an episode is {values!r:.100}; it says steps, loss, who acts and if it was tried")
-        return cls(*values)
+    def is_possible(self) -> bool:
+        """Whether a file may say so."""
+        return 0 <= self.steps < 2**62 and 0.0 <= self.loss < math.inf
 
 
-class GuardedEpisode(AroundEpisode):
+class GuardedEpisode(_LedEpisode):
     """An episode of a guarded learner: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who acts."""
 
     learner: Guarded
+    _otherwise = "as it was proposed before the runbook acted"
 
     @property
     def guarded(self) -> bool:
         """Whether the runbook acts in it by now."""
-        return self.learner._watch_of(innermost(self)).guarded
+        return bool(self.learner._note(innermost(self)).guarded)
 
     @property
     def lost(self) -> float:
         """What it has lost so far, with losses of a step in [0, 1]."""
-        return self.learner._watch_of(innermost(self)).loss
-
-    def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
-        """Why the action that is awaited was proposed, by whoever acts; ``allowed`` as ``act`` was given it."""
-        core: LearnerEpisode = innermost(self)
-        watch = self.learner._watch_of(core)
-        if not watch.guarded:
-            explained: Explanation = self.inner.explain(allowed=allowed)
-            return explained
-        action, found = core._awaited, core._explained_by(core.learner)
-        assert core._state is not None
-        found = self.learner._explained(found, core._state, watch)
-        return found.proposed(action, core._possible(allowed), "as it was proposed before the runbook acted")
+        return float(self.learner._note(innermost(self)).loss)
 
 
 class Guarded(_ByRunbook):
@@ -413,10 +388,12 @@ class Guarded(_ByRunbook):
 
     card = Card(guarded_card)
     _what = "guarded learner"
-    _keys = ("after_steps", "after_loss", "interventions", "episodes")
+    _given = ("runbook", "after_steps", "after_loss")
+    _counted = ("interventions", "episodes", "excess", "trials")
     _array_types: ClassVar = {"runbook": "<i8", "excess": "<f8", "trials": "<f8"}
     _difference = "another runbook or other limits"
     _episode_type = GuardedEpisode
+    _note_type = Watch
 
     def __init__(
         self, learner: Any, runbook: Runbook, *, after_steps: int | None = None, after_loss: float | None = None
@@ -434,13 +411,16 @@ class Guarded(_ByRunbook):
         self.interventions = 0
         """In how many episodes the runbook has stepped in."""
         self._test = ExcessLossTest()
-        self._trials = TrialQueue()
+        self._trials: list[Trial] = []  # those that may still count, in the order in which they began
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        self._end_trials_with_episodes()
+
+    def _end_trials_with_episodes(self) -> None:
         for episode, watch in self._notes.items():
             if watch.trial is not None:
-                self._trials.watch(watch.trial, episode)
+                watch.trial.end_with(episode)
 
     @property
     def excess(self) -> ExcessLoss | None:
@@ -449,24 +429,23 @@ class Guarded(_ByRunbook):
 
     def acknowledge(self) -> None:
         """Go on after a warning: the test of the losses begins again, with the episodes that begin from here on."""
-        self._test.restart()
-        self._trials.clear()
+        self._test = ExcessLossTest()
+        self._trials = []
 
     def explain(self, context: Any, state: int | str) -> Explanation:
-        """Why an episode that begins in a state under a context would play what it plays there.
+        """Explain why an episode that begins in a state under a context would play what it plays there.
         ``episode.explain()`` is about one that has begun, which the runbook may have taken over."""
-        found: Explanation = self._of_inner("explain")(context, state)
-        return self._explained(found, self.support.state(state), Watch()) if self._exceeds(Watch()) else found
+        planned: Explanation = self._of_inner("explain")(context, state)
+        watch = Watch()
+        return self._explained(planned, context, self.support.state(state), watch) if self._limits(watch) else planned
 
-    def _explained(self, found: Explanation, here: int, watch: Watch) -> Explanation:
-        """The explanation of the learner inside, as that of an episode in which the runbook acts."""
-        limits = []
-        if self.after_steps is not None and watch.steps >= self.after_steps:
-            limits.append(f"after {pluralize(self.after_steps, 'step')}")
-        if self.after_loss is not None and watch.loss >= self.after_loss:
-            limits.append("the loss has come to its limit")
-        reason = f"as the runbook says: {' and '.join(limits)}"
-        return found.playing(int(self.runbook[here]), reason, note=OWN_PLAN)
+    def _explains(self, note: Any) -> bool:
+        return bool(note.guarded)
+
+    def _explained(self, planned: Explanation, seen: Any, state: int, watch: Watch) -> Explanation:
+        """Return the explanation of the learner inside, as that of an episode in which the runbook acts."""
+        reason = f"as the runbook says: {' and '.join(self._limits(watch))}"
+        return planned.playing(int(self.runbook[state]), reason, note=OWN_PLAN)
 
     def merge(self, other: Guarded) -> None:
         """Add what another guard of the same runbook and limits has seen, as the learners inside do, and its counts.
@@ -481,107 +460,84 @@ class Guarded(_ByRunbook):
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
-        watch = self._watch_of(core)
-        if watch.guarded or self._exceeds(watch):
+        watch = self._note(core)
+        if watch.guarded or self._limits(watch):
             _played_if_possible(episode.inner, state, int(self.runbook[state]), allowed)
             if not watch.guarded:
                 self.interventions += 1
-                self._end_trial(core)
-                self._notes[core] = replace(self._watch_of(core), guarded=True)
+                self._end_trial(watch)
+                watch.guarded = True
             return int(core._action or 0)
         action: int = episode.inner.act(state, allowed=allowed)
         as_planned = _is_planned(core, state, action)
         if not watch.tried:
-            self._begin_trial(core, state, as_planned=as_planned)
+            # One that does not begin by its plan is no trial. That is known before its first outcome, so those that are
+            # left are not selected by what they lose. Later ones end where they leave their plan.
+            watch.tried, limit = True, _allowed_loss(core, state) if as_planned else math.inf
+            if 0.0 < limit < math.inf:
+                watch.trial = Trial(limit)
+                watch.trial.end_with(core)
+                self._trials.append(watch.trial)
         elif not as_planned:
-            self._end_trial(core)
+            self._end_trial(watch)
         return action
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
+        watch = self._note(episode)
         if foreign:  # what others do is not what the plan allows for
-            self._end_trial(episode)
+            self._end_trial(watch)
         if step is not None:
-            watch, loss = self._watch_of(episode), float(step[2])
-            self._notes[episode] = replace(watch, steps=watch.steps + 1, loss=watch.loss + loss)
-            if watch.trial is not None and not watch.trial.ended:
-                watch.trial.lost += loss
+            watch.steps += 1
+            watch.loss += float(step[2])
+            if watch.trial is not None:
+                watch.trial.lost += float(step[2])
         if episode.ended:
-            self._end_trial(episode)
+            self._end_trial(watch)
 
-    def _watch_of(self, episode: LearnerEpisode) -> Watch:
-        watch: Watch = self._notes.get(episode, Watch())
-        return watch
+    def _limits(self, watch: Watch) -> list[str]:
+        """Return the limits that an episode is beyond, in words."""
+        limits = []
+        if self.after_steps is not None and watch.steps >= self.after_steps:
+            limits.append(f"after {pluralize(self.after_steps, 'step')}")
+        if self.after_loss is not None and watch.loss >= self.after_loss:
+            limits.append("the loss has come to its limit")
+        return limits
 
-    def _exceeds(self, watch: Watch) -> bool:
-        """Whether an episode is beyond a limit."""
-        too_long = self.after_steps is not None and watch.steps >= self.after_steps
-        return too_long or (self.after_loss is not None and watch.loss >= self.after_loss)
-
-    def _begin_trial(self, episode: LearnerEpisode, state: int, *, as_planned: bool) -> None:
-        """An episode has its plan, and nothing has happened yet: what it should lose at most is settled.
-
-        One that does not begin ``as_planned`` is no trial. That is known before its first outcome, so those that are
-        left are not selected by what they lose. Later ones end where they leave their plan, with what they have lost.
-        """
-        allowed = _allowed_loss(episode, state) if as_planned else math.inf
-        trial = self._trials.begin(allowed, episode) if 0.0 < allowed < math.inf else None
-        self._notes[episode] = replace(self._watch_of(episode), trial=trial, tried=True)
-
-    def _end_trial(self, episode: LearnerEpisode) -> None:
-        """What an episode lost by its plan is settled; it counts once all that began earlier are."""
-        watch = self._watch_of(episode)
+    def _end_trial(self, watch: Watch) -> None:
+        """Settle what an episode lost by its plan; it counts once all that began earlier are settled."""
         if watch.trial is None:
             return
-        self._notes[episode] = replace(watch, trial=None)
-        self._trials.end(watch.trial)
-        for trial in self._trials.settled():
+        watch.trial.ended, watch.trial = True, None
+        for trial in settled(self._trials):
             if self._test.add(trial.lost, trial.allowed):
                 warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
-    def _again(self, inner: Any, runbook: Runbook | None = None) -> Self:
-        book = self.runbook if runbook is None else runbook
-        return type(self)(inner, book, after_steps=self.after_steps, after_loss=self.after_loss)
-
-    def _made_like(self, other: Self) -> bool:
-        mine, theirs = ((one.after_steps, one.after_loss) for one in (self, other))
-        return mine == theirs and bool(np.array_equal(other.runbook, self.runbook))
-
     def _add(self, other: Self) -> None:
         """Its trials are over: it has no open episodes, so none can lose more."""
-        settled = ExcessLossTest()
-        settled.restore(other._test.sums)
-        for trial in other._trials.trials:
-            settled.add(trial.lost, trial.allowed)
+        test = ExcessLossTest()
+        test.restore(other._test.sums)
+        for trial in other._trials:
+            test.add(trial.lost, trial.allowed)
         if self._test.sums.any():
-            self._test.merge(settled)
+            self._test.merge(test)
         else:
-            self._test = settled
+            self._test = test
         self.interventions += other.interventions
 
-    def _header(self) -> dict[str, Any]:
-        return {
-            "after_steps": self.after_steps,
-            "after_loss": self.after_loss,
-            "interventions": self.interventions,
-            "episodes": [self._watch_of(one).as_json() for one in self._open()],
-        }
+    def _saved(self) -> dict[str, Any]:
+        places = {watch.trial: place for place, watch in enumerate(self._open_notes())}
+        trials, episodes = trial_rows(self._trials, places), self._notes_as_json()
+        counts = {"interventions": self.interventions, "excess": self._test.sums}
+        return {**counts, "trials": trials, "episodes": episodes}
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        trials = ((self._watch_of(one).trial, place) for place, one in enumerate(self._open()))
-        places = {id(trial): place for trial, place in trials if trial is not None}
-        return {"runbook": self.runbook, "excess": self._test.sums, "trials": self._trials.array(places)}
-
-    @classmethod
-    def _from_file(cls, inner: Any, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        found = cls(inner, arrays["runbook"], after_steps=header["after_steps"], after_loss=header["after_loss"])
-        found.interventions = check_int(header["interventions"], "interventions", least=0, most=2**62)
-        found._test.restore(arrays["excess"])
-        watches = [Watch.from_json(entry) for entry in found._checked_entries(header["episodes"])]
-        opened = found._open()
-        trials = found._trials.restore(arrays["trials"], opened)
-        for place, (episode, watch) in enumerate(zip(opened, watches, strict=True)):
-            found._notes[episode] = replace(watch, trial=trials.get(place))
-        return found
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        self.interventions = check_int(saved["interventions"], "interventions", least=0, most=2**62)
+        self._test.restore(saved["excess"])
+        watches = self._restore_notes(saved["episodes"])
+        self._trials, of_episodes = trials_of_rows(saved["trials"], len(watches))
+        for place, trial in of_episodes.items():
+            watches[place].trial = trial
+        self._end_trials_with_episodes()
 
     def __repr__(self) -> str:
         limits = [] if self.after_steps is None else [f"after {pluralize(self.after_steps, 'step')}"]
@@ -598,7 +554,7 @@ def _is_planned(episode: LearnerEpisode, state: int, action: int) -> bool:
 
 
 def _allowed_loss(episode: LearnerEpisode, state: int) -> float:
-    """What an episode should lose at most on average by its plan; infinite where nothing is said."""
+    """Return what an episode should lose at most on average by its plan; infinite where nothing is said."""
     learner: Any = episode.learner
     plan = episode.plan
     if plan is None or not isinstance(learner, RidgeLearner):

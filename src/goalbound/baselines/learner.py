@@ -17,8 +17,9 @@ from goalbound.baselines.settings import Method, TabularOptions, TabularSettings
 from goalbound.baselines.state import EpisodeState, LearnerState, copied, new_episode_state, new_learner_state
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.jit.compile import Kernel, Slot
-from goalbound.learners.base import LearnerBase, in_own_unit
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
+from goalbound.learners.border import in_own_unit
 from goalbound.learners.card import NOTHING, PROVEN, UNPROVEN, Card, LearnerCard
 from goalbound.learners.checks import check_context_free, check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
@@ -94,7 +95,7 @@ class TabularLearner(LearnerBase):
             method, chosen.delta, loss_floor, chosen.added_loss, chosen.tolerance, known is not None
         )
         self.known_losses = None if known is None else checked_losses(known, support, loss_floor)
-        self._init_base(support, settings, rng, counted_early=False)
+        self._init_base(support, settings, rng)
         self._constants = settings.constants(support, self.known_losses)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
         self._state = new_learner_state(self._constants, shape=method.room.shape, ceiling=ceiling)
@@ -210,7 +211,6 @@ class TabularLearner(LearnerBase):
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         self._kernel(loop.observe).python(self._constants, self._state, episode._arrays, pair, place, loss)
-        self._pending.remove(episode)
 
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         arrived = self.support.next_state[place] == self.support.states

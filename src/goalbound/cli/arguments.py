@@ -174,6 +174,8 @@ examples:
   goalbound store create incidents/ rival --learner other.npz --follows recovery      a challenger
   goalbound store status incidents/
   goalbound store verify incidents/                 the whole log, replayed; beside a running service too
+  goalbound store replay incidents/ --check         the last events, replayed by this version: before an upgrade
+  goalbound store backup incidents/ copy/           a copy as of now; beside a running service too
   goalbound store export incidents/ log.ndjson      one line for each event
   goalbound store import copy/ log.ndjson           the same log in a new store
   goalbound store compact incidents/ --archive old.ndjson     the log begins anew; what came before goes to the file
@@ -187,14 +189,15 @@ exit code: 0 done, 1 the store is damaged or a replay differs, 2 wrong input.
 
 SERVE = """\
 examples:
-  goalbound serve incidents/                                     on http://127.0.0.1:8765, this machine only
-  goalbound serve incidents/ --learner recovery=learner.npz      puts it into the store first, if it is not there
-  goalbound serve incidents/ --socket /run/goalbound.sock        behind a proxy
-  goalbound serve incidents/ --host 0.0.0.0                      other machines too; needs tokens ("goalbound token")
-  goalbound serve postgresql://goalbound@db/cases                learners and cases in PostgreSQL (extra: postgres)
-  goalbound serve incidents/ --follow --port 8766                beside it: answers what only reads, a moment later
+  goalbound serve --store incidents/                             on http://127.0.0.1:8765, this machine only
+  goalbound serve --store incidents/ --learner recovery=learner.npz     puts it into the store first, if it is missing
+  goalbound serve --store incidents/ --socket /run/goalbound.sock       behind a proxy
+  goalbound serve --store incidents/ --host 0.0.0.0              other machines too; needs tokens ("goalbound token")
+  goalbound serve --store postgresql://goalbound@db/cases        learners and cases in PostgreSQL (extra: postgres)
+  goalbound serve --store postgresql://goalbound@db/cases --standby     takes over when the one that serves it ends
 
-A step is acknowledged when it is on the disk. SIGTERM ends it: what waits is done, and a snapshot is taken.
+A step is acknowledged when it is on the disk. The service listens at once; /readyz says when it is ready. SIGTERM ends
+it: what waits is done, and a snapshot is taken.
 docs/how_to/service.md says how to run it, docs/how_to/operations.md how to keep it running.
 
 Leave passwords out of URLs: others see them in the list of processes. PGPASSFILE names a file for them.
@@ -225,7 +228,8 @@ FUNCTIONS = {
 
 
 STORE_ACTIONS = (
-    "create", "status", "verify", "export", "import", "compact", "promote", "relearn", "save-learner",
+    "create", "status", "verify", "replay", "backup", "export", "import", "compact", "promote", "relearn",
+    "save-learner",
 )  # fmt: skip
 """What ``goalbound store`` does."""
 
@@ -491,7 +495,11 @@ def _add_fit(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--loss-floor", type=float, metavar="X",
                          help="the least mean loss of a step that you are sure of, in the unit; above 0")  # fmt: skip
     command.add_argument("--errors", choices=("raise", "skip"), help="what wrong rows are (default: raise)")
-    command.add_argument("--learner", metavar="NAME", help='a name from "goalbound learners" (default: lr-cssp, sharp)')
+    command.add_argument(
+        "--learner",
+        metavar="NAME",
+        help='a name from "goalbound learners" (default: lr-cssp, fast widths)',
+    )
     command.add_argument("--set", dest="settings", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
                          help="settings of the learner")  # fmt: skip
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of learners that draw (default: 0)")
@@ -512,7 +520,7 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
     command.add_argument("target", metavar="NAME|FILE", nargs="?",
                          help="create, promote, relearn, save-learner: the name of a learner; export, import: a "
-                              "file")  # fmt: skip
+                              "file; backup: a new folder")  # fmt: skip
     command.add_argument("file", metavar="FILE", nargs="?", help="save-learner: where the learner goes")
     command.add_argument("--as", dest="new_name", metavar="NAME",
                          help="relearn: the name of the new learner (default: that of the old one with -relearned)"
@@ -520,13 +528,15 @@ def _add_store(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--learner", metavar="LEARNER.npz", help="create: the file of the learner")
     command.add_argument("--follows", metavar="NAME", help="create: the learner whose cases it follows as challenger")
     command.add_argument("--archive", metavar="FILE", help="compact: where the removed events go")
+    command.add_argument("--check", action="store_true", help="replay: compare the last events, and change nothing")
     command.add_argument("--json", action="store_true", help="print one JSON object for programs")
 
 
 def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     command = _command(commands, "serve", "answer over HTTP what to do next, and learn from what came of it", SERVE)
-    command.usage = "%(prog)s FOLDER|URL [options]"
-    command.add_argument("folder", metavar="FOLDER|URL", help="the store: a folder, or postgresql://user@host/database")
+    command.usage = "%(prog)s --store FOLDER|URL [options]"
+    command.add_argument("folder", metavar="FOLDER|URL", nargs="?", help="the same as --store")
+    command.add_argument("--store", metavar="FOLDER|URL", help="a folder, or postgresql://user@host/database")
     command.add_argument("--learner", dest="learners", action="append", default=[], metavar="NAME=FILE",
                          help="a learner that is put into the store if it is not there")  # fmt: skip
     command.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
@@ -534,18 +544,13 @@ def _add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     command.add_argument("--socket", metavar="PATH", help="a Unix socket to listen on instead")
     command.add_argument("--most-cases", type=int, default=100_000, metavar="N",
                          help="so many cases may be open at once (default: 100000)")  # fmt: skip
-    command.add_argument("--warm-cases", type=int, default=16_384, metavar="N",
-                         help="so many of them are ready to go on, others packed (default: 16384)")  # fmt: skip
     command.add_argument("--rate", type=float, metavar="N", help="the most requests a second by one token")
     command.add_argument("--reserve", type=_bytes, default=16 * 2**20, metavar="BYTES",
                          help="write nothing when the disk has less space left (default: 16M)")  # fmt: skip
-    command.add_argument("--follow", action="store_true",
-                         help="follow the one that serves this store: only read, record nothing")  # fmt: skip
-    command.add_argument("--leader", metavar="URL", help="with --follow: where that one answers, for those who write")
-    command.add_argument("--most-behind", type=float, default=10.0, metavar="SECONDS",
-                         help="with --follow: not ready if it is further behind (default: 10)")  # fmt: skip
-    command.add_argument("--cache", metavar="FOLDER",
-                         help="of a database: keep copies of its snapshots here (default: temporary)")  # fmt: skip
+    command.add_argument("--standby", action="store_true",
+                         help="where another process leads the store of a database: wait for its place")  # fmt: skip
+    command.add_argument("--access-log", action="store_true",
+                         help="say each request: its route, status and time; no ids, no contexts")  # fmt: skip
     command.add_argument("--cold", action="store_true", help="do not compile ahead; the first requests may wait long")
 
 

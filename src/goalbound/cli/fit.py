@@ -13,7 +13,8 @@ import numpy as np
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
 from goalbound.errors import ArgumentError, FileConflictError
-from goalbound.logs import Log, PairBelowFloor, pairs_below_floor, read_log
+from goalbound.learners.border import give_unit
+from goalbound.logs import Log, PairBelowFloor, pairs_below_floor
 from goalbound.models import LinearCSSP
 from goalbound.models.files.io import atomic_write
 from goalbound.terminal import one_line, pluralize
@@ -38,10 +39,7 @@ def run(arguments: Namespace) -> int:
     for path in written:
         _check_folder(path)
     options = fit_options(arguments)
-    log = read_log(
-        arguments.log, columns=options.columns, goal=options.goal, support=options.support, covariate_map=options.map,
-        loss_scale=options.scale, errors=options.errors,
-    )  # fmt: skip
+    log = options.read(arguments.log)
     if arguments.since is not None or arguments.until is not None:
         log = _window(log, arguments)
     warnings = (*_support_warnings(log, arguments), *_floor_warnings(log, options))
@@ -176,10 +174,8 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
     learner = _made(log, options, seed)
     if not callable(getattr(learner, "learn_log", None)):
         raise ArgumentError(f"{options.learner} cannot learn from steps that others chose; name another with --learner")
-    if options.scale is not None:
-        if not hasattr(learner, "loss_scale"):
-            raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
-        learner.loss_scale = options.scale
+    if not give_unit(learner, options.scale):
+        raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
     learner.learn_log(log)
     inside = unwrap(learner)
     if any(one.contradicts for one in _below_floor(log, options)) and hasattr(inside, "add_caveat"):
@@ -190,6 +186,7 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
 
 
 def _made(log: Log, options: FitOptions, seed: int) -> Any:
+    from goalbound.confidence.widths import FASTEST_RULE
     from goalbound.experiments.plugins import NO_PLUGINS
     from goalbound.experiments.registry import LEARNERS, Component, instantiate
     from goalbound.experiments.registry.warm_start import ANY_LOG
@@ -200,7 +197,7 @@ def _made(log: Log, options: FitOptions, seed: int) -> Any:
     entry = LEARNERS.entry(name, "learner")
     known: dict[str, Any] = {"loss_floor": _loss_floor(options), "loss_bound": "doubling"}
     if name == DEFAULT_LEARNER:
-        known["widths"] = "sharp"
+        known["widths"] = FASTEST_RULE
     defaults = {key: value for key, value in known.items() if key in entry.settings}
     settings = entry.checked_settings({**defaults, **options.settings}, "learner")
     for key, value in settings.items():

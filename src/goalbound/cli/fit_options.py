@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError, parser
 from goalbound.errors import ArgumentError, FileFormatError, InputError
-from goalbound.logs import LogColumns
+from goalbound.logs import Log, LogColumns, read_log
 from goalbound.logs.log import SUPPORT_INFERRED
 from goalbound.models import LossScale, Support
 from goalbound.models.files.array_file import peek_header
@@ -57,6 +57,18 @@ class FitOptions:
     learner: str
     settings: Mapping[str, Any]
     support_caveats: tuple[str, ...] = ()
+
+    def read(self, path: str) -> Log:
+        """Read the log."""
+        return read_log(
+            path,
+            columns=self.columns,
+            goal=self.goal,
+            support=self.support,
+            covariate_map=self.map,
+            loss_scale=self.scale,
+            errors=self.errors,
+        )
 
 
 def is_fit_file(values: Mapping[str, Any], others: Iterable[str]) -> bool:

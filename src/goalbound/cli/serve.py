@@ -7,67 +7,46 @@ import sys
 import time
 from argparse import Namespace
 
-from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
-from goalbound.serve.service.alarm_lines import silent_alarms
 from goalbound.serve.service.app import Limits
-from goalbound.serve.service.server import Address, Following
+from goalbound.serve.service.server import Address, Serving
 from goalbound.serve.service.server import serve as serve_store
 from goalbound.serve.service.tokens import Tokens
-from goalbound.serve.store import Store, StoreOptions
-from goalbound.serve.store.locations import location_of
+from goalbound.serve.store import StoreOptions
+from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.log import open_log
 from goalbound.terminal import table
-
-log = logging.getLogger("goalbound.serve.service")
 
 
 def serve(arguments: Namespace) -> int:
     """Serve a store until the process is told to end."""
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    options = StoreOptions(
-        most_cases=arguments.most_cases, warm_cases=arguments.warm_cases, reserve_bytes=arguments.reserve,
-        cache=arguments.cache,
-    )  # fmt: skip
-    following = Following(arguments.leader) if arguments.follow else None
-    if following is None and arguments.leader is not None:
-        raise UsageError("--leader says where the leader of a follower is; give --follow with it")
-    if following is not None and arguments.learners:
-        raise UsageError("a follower puts no learner into the store; its leader does (--learner there)")
-    _create_missing(arguments.folder, arguments.learners, options)
-    address = Address(arguments.host, arguments.port, arguments.socket)
-    limits = Limits(requests_a_second=arguments.rate, most_behind=arguments.most_behind)
-    return serve_store(
-        arguments.folder, address, options=options, limits=limits, ahead=not arguments.cold, following=following
+    place = arguments.store or arguments.folder
+    if place is None or (arguments.store and arguments.folder):
+        raise UsageError("say where the store is: goalbound serve --store FOLDER|URL")
+    serving = Serving(
+        options=StoreOptions(most_cases=arguments.most_cases, reserve_bytes=arguments.reserve),
+        limits=Limits(requests_a_second=arguments.rate),
+        learners=dict(map(_named_file, arguments.learners)),
+        ahead=not arguments.cold,
+        standby=arguments.standby,
+        access_log=arguments.access_log,
     )
+    return serve_store(place, Address(arguments.host, arguments.port, arguments.socket), serving)
 
 
-def _create_missing(folder: str, learners: list[str], options: StoreOptions) -> None:
-    """Put the named learners into the store that are not there."""
-    wanted = {}
-    for word in learners:
-        name, equals, path = word.partition("=")
-        if not (name and equals and path):
-            raise UsageError(f'"{word}" is not NAME=FILE')
-        wanted[name] = path
-    if not wanted:
-        return
-    with silent_alarms(), Store.open(folder, options=options) as store:
-        for name, path in wanted.items():
-            if name not in store:
-                store.create(name, load_learner(path))
-            else:
-                log.info(
-                    '"%s" is in the store already and goes on with what it has learned; %s is not read '
-                    '(to let it take over: "goalbound store create" with --follows %s, then "promote")',
-                    name, path, name,
-                )  # fmt: skip
+def _named_file(word: str) -> tuple[str, str]:
+    name, equals, path = word.partition("=")
+    if not (name and equals and path):
+        raise UsageError(f'"{word}" is not NAME=FILE')
+    return name, path
 
 
 def token(arguments: Namespace) -> int:
     """Make, revoke or list tokens."""
-    location = location_of(arguments.folder)
-    location.read_only_log().close()  # an error if there is no store
-    tokens = Tokens(location.place)
+    place = place_of(arguments.folder)
+    open_log(place, readonly=True).close()  # an error if there is no store
+    tokens = Tokens(place)
     if arguments.revoke is not None:
         tokens.revoke(arguments.revoke)
         print(f"{arguments.revoke} counts no more")

@@ -21,6 +21,7 @@ from goalbound.cli.text import column, number, safe_name
 from goalbound.csv_cells import csv_text
 from goalbound.errors import ArgumentError, NoProperPolicy
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.amounts import cap_entry, cap_of
 from goalbound.planning import Solution, Status, hitting_times, solve
 from goalbound.terminal import one_line, pluralize, table
 
@@ -127,8 +128,8 @@ def _about(title: str, problem: SSP | LinearCSSP) -> list[str]:
         names = problem.component_names or ()
         listing = ": " + ", ".join(safe_name(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
         lines.append(f"{pluralize(problem.context_size, 'component')}{listing if names else ''}")
-    if problem.loss_scale != 1.0:
-        lines.append(f"values are in the problem's own unit; a loss of 1 is {problem.loss_scale:.10g} of it")
+    if cap_of(problem) != 1.0:
+        lines.append(f"values are in the problem's own unit; a loss of 1 is {cap_of(problem):.10g} of it")
     return lines
 
 
@@ -152,7 +153,7 @@ def _start_text(result: ContextResult) -> list[str]:
         where = safe_name(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
     else:
         where = f"mean over {pluralize(int((ssp.start > 0.0).sum()), 'start state')}"
-    both = f" (as losses in [0, 1]: {number(solution.start_value)})" if ssp.loss_scale != 1.0 else ""
+    both = f" (as losses in [0, 1]: {number(solution.start_value)})" if cap_of(ssp) != 1.0 else ""
     return [
         f"from the start ({where}): value {number(start['value'])}{both}, expected steps {number(start['steps'])}",
         f"certified to a relative width of {result.width:.1e}: {solution.status.value}",
@@ -192,7 +193,7 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
         "unreachable": arguments.unreachable,
         "status": next((one.status for one in results if one.status != "converged"), "converged"),
         "width": json_number(max(one.width for one in results)),
-        "loss_scale": problem.loss_scale,
+        **cap_entry(cap_of(problem)),
         "sizes": {
             "states": problem.support.states,
             "pairs": problem.support.pairs,
@@ -331,7 +332,7 @@ class ContextResult:
 
     @property
     def _scale(self) -> float:
-        return self.solution.problem.loss_scale
+        return cap_of(self.solution.problem)
 
     def _mean(self, values: NDArray[np.float64]) -> float:
         law = self.solution.problem.start_distribution

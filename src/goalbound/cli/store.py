@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from typing import Any
 from goalbound.adapters.learner_files import load_learner
 from goalbound.cli.arguments import UsageError
 from goalbound.errors import FileConflictError
-from goalbound.serve.store import Follower, Store
-from goalbound.serve.store.audit import verify
+from goalbound.serve.store import Store
+from goalbound.serve.store.database_url import place_of, shown
+from goalbound.serve.store.log import open_log
+from goalbound.serve.store.reading import file_of
+from goalbound.serve.store.replay import check_upgrade, restore, software, verify
+from goalbound.serve.store.store import back_up, save_file
 from goalbound.serve.store.transfer import export_log, import_log
 from goalbound.terminal import pluralize
 
@@ -50,9 +55,7 @@ def _status(arguments: Namespace) -> Mapping[str, Any]:
         lines.append(f"{one['name']}: {one['learner']}, {pluralize(one['open_cases'], 'open case')}{role}")
         lines += [f"  {alarm['kind']}: {alarm['text']}" for alarm in one["alarms"]]
         if any(alarm["kind"] == "change" for alarm in one["alarms"]):
-            lines.append(
-                f"  goalbound store relearn {store.location.name} {one['name']} makes a challenger of relearned()"
-            )
+            lines.append(f"  goalbound store relearn {store.name} {one['name']} makes a challenger of relearned()")
     return {"store": about, "learners": learners, "text": "\n".join(lines)}
 
 
@@ -120,12 +123,30 @@ def _save_learner(arguments: Namespace) -> Mapping[str, Any]:
     name = _target(arguments, "the name of the learner")
     if arguments.file is None:
         raise UsageError("save-learner needs the file to write after the name of the learner")
+    with closing(open_log(place_of(arguments.folder), readonly=True)) as log:  # beside whoever writes
+        data = file_of(restore(log).machine, name)
     try:
-        with Follower.open(arguments.folder) as store:  # beside whoever writes
-            store.learner(name).save(arguments.file)
+        save_file(data, arguments.file)
     except FileConflictError:
         raise UsageError(f"{arguments.file} exists; give the name of a new file") from None
     return {"learner": name, "file": arguments.file, "text": f"{name} written to {arguments.file}"}
+
+
+def _backup(arguments: Namespace) -> Mapping[str, Any]:
+    target = _target(arguments, "the new folder of the copy")
+    back_up(arguments.folder, target)
+    return {"folder": target, "text": f"copied to {target}; goalbound store verify {target} checks it"}
+
+
+def _replay(arguments: Namespace) -> Mapping[str, Any]:
+    if not arguments.check:
+        raise UsageError("replay needs --check: it replays the last events with this version, and changes nothing")
+    count, written = check_upgrade(arguments.folder)
+    text = (
+        f"{shown(place_of(arguments.folder))}: the last {pluralize(count, 'event')} give the same actions here\n"
+        f"written by {written or 'an unknown version'}\nreplayed by {software()}"
+    )
+    return {"replayed": count, "written_by": written, "replayed_by": software(), "text": text}
 
 
 def _target(arguments: Namespace, what: str) -> str:
@@ -136,6 +157,15 @@ def _target(arguments: Namespace, what: str) -> str:
 
 
 _ACTIONS = {
-    "create": _create, "status": _status, "verify": _verify, "export": _export, "import": _import,
-    "compact": _compact, "promote": _promote, "relearn": _relearn, "save-learner": _save_learner,
-}  # fmt: skip
+    "create": _create,
+    "status": _status,
+    "verify": _verify,
+    "replay": _replay,
+    "backup": _backup,
+    "export": _export,
+    "import": _import,
+    "compact": _compact,
+    "promote": _promote,
+    "relearn": _relearn,
+    "save-learner": _save_learner,
+}

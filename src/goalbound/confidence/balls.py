@@ -1,19 +1,23 @@
 """The confidence sets of the paper: an ellipsoid around the ridge estimate of each pair, and around its projected rows.
 
 Under a context they are an interval of losses and a Euclidean ball of rows: eq. (loss-confidence-set-per-context) and
-eq. (dynamics-confidence-set-per-context). :mod:`goalbound.confidence.widths` says which radii are proven.
+eq. (dynamics-confidence-set-per-context). :mod:`goalbound.confidence.widths` says which radii are proven. Learners,
+:func:`confidence_set` and the bounds of the regret take the radii from :func:`ball_radii`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import log, sqrt
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.pending import pending_norm
+from goalbound.confidence import regression as kernels
+from goalbound.confidence.estimate import Estimate, project, ridge_estimate
 from goalbound.confidence.points import (
+    Points,
     PointState,
     erase_estimate,
     estimated_loss,
@@ -22,35 +26,21 @@ from goalbound.confidence.points import (
     regress_and_project,
     start_at_guess,
 )
+from goalbound.confidence.projection import ProjectionWorkspace
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
-from goalbound.confidence.radii import ball_radii, visits_log
-from goalbound.confidence.regression import projection_gap, ridge_error
-from goalbound.jit.compile import lean
+from goalbound.confidence.regression import UNIT, projection_gap, ridge_error
+from goalbound.confidence.statistics import Statistics
+from goalbound.confidence.widths import Radii, Widths, paper, rule_names
+from goalbound.errors import ArgumentError
+from goalbound.jit.compile import engine, lean
 from goalbound.jit.struct import Struct
 from goalbound.models import BallSet
-from goalbound.models.validation import set_readonly
-from goalbound.planning.extended_value_iteration import in_support_order
+from goalbound.models.files.ranges import LARGEST, within
+from goalbound.models.validation import check_distribution, check_float, check_fraction, check_type
 from goalbound.planning.kernels.stochastic_rows import cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import L2_BALL
 
-if TYPE_CHECKING:
-    from goalbound.confidence.widths import Widths
-
-
-class BallConstants(Struct):
-    """The constants of the radii; see :class:`goalbound.confidence.widths.Radii`."""
-
-    next_factor: NDArray[np.float64]
-    """[N] radius of the rows = factor * rho"""
-    known_factor: NDArray[np.float64]
-    """[N] beta = factor * rho"""
-    width_factor: NDArray[np.float64]
-    """[N] what a radius counts in beta"""
-    loss_factor: float
-    loss_log: float
-    """log(8 N / delta)"""
-    next_log: float
-    """log(8 M' / delta)"""
+_BALLS = f"give {rule_names(lambda rule: rule.intervals is None)}, or scale one of them"
 
 
 class BallState(Struct):
@@ -69,6 +59,32 @@ class BallState(Struct):
 
 
 @lean
+def visits_log(visits, regularization, restart_log):
+    """log(1 + tau / lambda), and what a restart costs."""
+    return log(1.0 + visits / regularization) + restart_log
+
+
+@lean
+def ridge_radius(size, failure_log, grown, regularization):
+    """rho = sqrt(d (log(x / failure) + grown)) + sqrt(lambda) for d = ``size`` and ``grown`` of :func:`visits_log`."""
+    return sqrt(size * (failure_log + grown)) + sqrt(regularization)
+
+
+@lean
+def ball_radii(size, loss_log, next_log, grown, regularization, loss_factor, next_factor, missing, loss_error, gap):
+    """The radii of the loss and of the rows of a pair, and the rho of its rows.
+
+    Reads the paper as: 1 + tau / lambda in all of them.
+    Departs from the paper: outcomes that are missing, an inexact ridge estimate (``loss_error``), an inexact projection
+    (``gap``) and data that may be forgotten make the sets larger; all four are nearly always 0 or next to it.
+    """
+    loss_radius = loss_factor * ridge_radius(size, loss_log, grown, regularization) + missing + loss_error
+    rho = ridge_radius(size, next_log, grown, regularization)
+    radius = next_factor * rho + missing
+    return loss_radius, sqrt(radius * radius + 2.0 * gap), rho
+
+
+@lean
 def set_radii(constants, state, pair, loss_error, gap):
     """The radii of a pair whose data has changed: eq. (loss-conf-set), eq. (dynamics-conf-set) and the beta of
     eq. (ineq-known)."""
@@ -82,7 +98,7 @@ def set_radii(constants, state, pair, loss_error, gap):
         constants.regularization,
         balls.loss_factor,
         balls.next_factor[pair],
-        pending_norm(state.pending, pair),
+        UNIT * state.pending.norms[pair],
         loss_error,
         gap,
     )
@@ -120,15 +136,12 @@ def certify_estimate(constants, state, pair):
     rows = state.sets.rows[first : first + count]
     loss_error = ridge_error(gram, regression.loss_sums[pair], losses, constants.regularization)
     if loss_error == np.inf:
-        for j in range(len(losses)):
-            losses[j] = 0.0
+        losses[:] = 0.0
         loss_error = ridge_error(gram, regression.loss_sums[pair], losses, constants.regularization)
     stochastic = cannot_reach_goal(constants, pair)
     gap = projection_gap(gram, sums, rows, count, stochastic)
     if gap == np.inf:
-        for r in range(count):
-            for j in range(len(losses)):
-                rows[r, j] = 1.0 / count if stochastic else 0.0
+        rows[:] = 1.0 / count if stochastic else 0.0
         gap = projection_gap(gram, sums, rows, count, stochastic)
     return loss_error, gap
 
@@ -183,18 +196,10 @@ class Balls(ConfidenceModel):
     )
     shape = L2_BALL
 
-    def constants(self, run: Run) -> BallConstants:
+    def constants(self, run: Run) -> Radii:
         """The constants of the radii, checked against what the proof needs."""
         self.widths.check(run.support, run.size, delta=run.delta, regularization=run.regularization)
-        radii = self.widths.radii(run.support, delta=run.delta)
-        return BallConstants(
-            next_factor=set_readonly(radii.next_factor),
-            known_factor=set_readonly(radii.known_factor),
-            width_factor=set_readonly(radii.width_factor),
-            loss_factor=radii.loss_factor,
-            loss_log=radii.loss_log,
-            next_log=radii.next_log,
-        )
+        return self.widths.radii(run.support, delta=run.delta)
 
     def new_state(self, run: Run, constants: Any) -> BallState:
         """Nothing was seen."""
@@ -202,20 +207,106 @@ class Balls(ConfidenceModel):
         pairs = run.support.pairs
         return BallState(points.losses, points.rows, np.zeros(pairs), np.zeros(pairs), np.zeros(pairs))
 
+    def new_scratch(self, run: Run) -> ProjectionWorkspace:
+        """Those of the projection."""
+        return Points().new_scratch(run)
+
     def check(self, learner: Any) -> None:
         """Coefficients as large as ridge regression can make them, and radii that are numbers."""
-        from goalbound.confidence import checks
+        Points().check(learner)
+        sets = learner._state.sets
+        for name in ("loss_radius", "next_radius", "known_width"):
+            within(f"state.sets.{name}", getattr(sets, name), 0.0, LARGEST)
 
-        state, ridge = learner._state, checks.ridge_of(learner._constants)
-        sets = state.sets
-        checks.check_points(sets.losses, sets.rows, state.regression.visits, ridge)
-        checks.check_radii(loss_radius=sets.loss_radius, next_radius=sets.next_radius, known_width=sets.known_width)
 
-    def confidence_set(self, learner: Any, view: Any) -> BallSet:
-        """The balls of all pairs, in the order of the support."""
-        sets = in_support_order(learner.support, view.sets)
-        declared, added = learner._constants.declared, learner._constants.added_loss
-        room = learner._state.sets
-        high = room.losses @ view.context + room.loss_radius * view.norm
-        high = np.where(declared.loss_known, sets.losses, np.maximum(np.clip(high, 0.0, 1.0) + added, sets.losses))
-        return BallSet(learner.support, sets.losses, high, np.clip(sets.centre, 0.0, 1.0), np.sqrt(sets.ball))
+def confidence_set(
+    statistics: Statistics,
+    context: ArrayLike,
+    *,
+    widths: Widths | None = None,
+    delta: float = 0.1,
+    loss_floor: float = 0.0,
+    estimate: Estimate | None = None,
+) -> BallSet:
+    """The models that are plausible under a context after the steps recorded.
+
+    eq. (loss-confidence-set-per-context) and eq. (dynamics-confidence-set-per-context).
+
+    With :func:`paper` widths the true problem lies in it for all contexts and at all times with probability at least
+    1 - delta. The image of an ellipsoid {L : |L - L_hat|_V <= rho} under a context c is the interval of half width
+    rho w around L_hat c, w = |c|_{V^-1}; the image of the matrices is a Euclidean ball of radius R w. Losses are cut to
+    [loss floor, 1], where the true ones lie, and rows to those on the declared support. ``estimate`` is the projected
+    estimate, if it is at hand. R counts all next states of a pair other than the goal, seen or not: each has a row of
+    the regression that is off by at most rho, and the projection, on a convex set that holds the truth, takes their
+    matrix no further from it. (Rows that sum to 1 have one dimension less; R does not make use of it.)
+
+    Rounding, an inexact projection and outcomes that are not known yet make the set larger, never wrong.
+
+    >>> from goalbound.models import Support
+    >>> confidence_set(Statistics(Support.full(1, 1), 1), [1.0]).loss_low
+    array([0.])
+    """
+    check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
+    if statistics.holds_guesses:
+        raise ArgumentError(
+            "the statistics began with guesses of the prior, which are no data; take those of a learner without "
+            "guesses, or of an LRCSSP"
+        )
+    if estimate is not None:
+        check_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")
+    weights = check_distribution(context, "context", statistics.context_size, "component")
+    rule = paper() if widths is None else check_type(widths, Widths, "widths", _BALLS)
+    if rule.intervals is not None:
+        raise ArgumentError(
+            f"{rule} widths make intervals, not balls, and need what the learner saw on its way; ask the "
+            "learner: learner.confidence_set(context)"
+        )
+    delta = check_fraction(delta, "delta", "the probability with which the sets may fail")
+    loss_floor = check_float(loss_floor, "loss_floor", "the least mean loss of a pair, in [0, 1]")
+    if not 0.0 <= loss_floor <= 1.0:
+        raise ArgumentError(f"loss_floor {loss_floor} is not in [0, 1]")
+    support = statistics.support
+    rule.check(support, statistics.context_size, delta=delta, regularization=statistics.regularization)
+    model = project(ridge_estimate(statistics)) if estimate is None else estimate
+    if not model.projected:
+        raise ArgumentError("the estimate is a ridge estimate: its rows may be negative; project it first")
+    if model.support != support or model.losses.shape[1] != statistics.context_size:
+        raise ArgumentError(f"{model} is not an estimate from {statistics}")
+    norm, loss_radius, next_radius = _ball_radii(statistics, model, weights, rule.radii(support, delta=delta))
+    loss_width = loss_radius * norm
+    centre = model.losses @ weights
+    return BallSet(
+        support,
+        loss_low=np.clip(centre - loss_width, loss_floor, 1.0),
+        loss_high=np.clip(centre + loss_width, loss_floor, 1.0),
+        rows=np.clip(model.rows @ weights, 0.0, 1.0),
+        radii=next_radius * norm,
+    )
+
+
+def _ball_radii(
+    statistics: Statistics, model: Estimate, context: NDArray[np.float64], radii: Radii
+) -> NDArray[np.float64]:
+    """[3, N] the norm of the context in V^-1, and the radii of losses and rows, by the kernels of the learner."""
+    support, regression, size = statistics.support, statistics.regression, statistics.context_size
+    run = engine(support.triples)
+    x, residual = np.zeros_like(context), np.zeros_like(context)
+    sums, missing = statistics.next_sums, statistics.pending_norms
+    out = np.zeros((3, support.pairs))
+    for pair in range(support.pairs):
+        gram, row = regression.gram[pair], support.row(pair)
+        count = int((support.next_state[row] < support.states).sum())
+        out[0, pair], _, _ = run(kernels.solve_context)(
+            gram, regression.inverse[pair], context, statistics.regularization, x, residual
+        )
+        error = run(kernels.ridge_error)(
+            gram, regression.loss_sums[pair], model.losses[pair], statistics.regularization
+        )
+        stochastic = count == row.stop - row.start
+        gap = run(kernels.projection_gap)(gram, sums[row], model.rows[row], count, stochastic)
+        grown = run(visits_log)(regression.visits[pair], statistics.regularization, 0.0)
+        out[1, pair], out[2, pair], _ = run(ball_radii)(
+            size, radii.loss_log, radii.next_log, grown, statistics.regularization, radii.loss_factor,
+            radii.next_factor[pair], missing[pair], error, gap,
+        )  # fmt: skip
+    return out

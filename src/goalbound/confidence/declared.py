@@ -1,7 +1,22 @@
-"""Declared losses, rows and floors, around any confidence model or point estimate.
+"""Prior knowledge of single pairs, around any confidence model or point estimate.
 
-What is known of a pair is put in the place of its set, each by itself; all else is the inner model's. Known losses and
-rows need no share of the failure probability (:class:`.protocol.Counted`). The loop puts floors in, for all pairs.
+**Declared** losses and rows are put in the place of the sets of their pair; all else is the inner model's. They need no
+share of the failure probability (:class:`.protocol.Counted`). The loop puts declared floors in, for all pairs.
+
+**Guesses** are what the ridge regression of a pair is around, instead of 0. A guess of strength s is worth s visits at
+each corner of the simplex, with the outcomes that the model expects there: s I is added to the Gram matrix, and s times
+the coefficients to the sums. The ridge itself, lambda I, is put around the guess too, so that without data the estimate
+*is* the guess:
+
+    V = (lambda + s) I + sum of c c^T,    b = (lambda + s) p0 + sum of c y,    V^-1 b = p0 where there is no data.
+
+Learners without confidence sets begin with these sums. Confidence sets are made from the data alone: an interval whose
+bias is bounded entry by entry, for coefficients p in [0, 1], does not depend on p0 at all. With x = V^-1 c
+
+    p c  =  x b - x S + (lambda + s) x (p - p0)  =  x (b - (lambda + s) p0) - x S + (lambda + s) x p,
+
+which is the interval of the data with a larger ridge, and so with a larger bias. A model that need not be right cannot
+make a set smaller that holds whatever the truth is.
 """
 
 from __future__ import annotations
@@ -38,6 +53,19 @@ class Declared(Struct):
     """[N]"""
     rows: NDArray[np.float64]
     """[M, d] where known; empty if no row is"""
+
+
+class ModelPrior(Struct):
+    """Guesses of losses and rows, with their strengths: ``constants.model``."""
+
+    guessed: NDArray[np.bool_]
+    """[N] the pairs whose sums begin with a guess"""
+    strength: NDArray[np.float64]
+    """[N] in visits at each corner of the simplex"""
+    losses: NDArray[np.float64]
+    """[N, d] where guessed"""
+    rows: NDArray[np.float64]
+    """[M, d] where guessed, in the order of the support; empty if nothing is"""
 
 
 @lean
@@ -117,3 +145,38 @@ def around(inner: SetSlots) -> SetSlots:
         known_width=declared_known_width.filled(filling),
         is_known=declared_is_known.filled(filling),
     )
+
+
+@lean
+def begin_sums_with_models(constants, regression):
+    """Without data: the sums of all pairs that were guessed are those of their guesses."""
+    for pair in range(len(constants.model.guessed)):
+        if constants.model.guessed[pair]:
+            begin_sums_with_model(constants, regression, pair)
+
+
+@lean
+def begin_sums_with_model(constants, regression, pair):
+    """The sums of a pair are those of its guess; all its next states have indices, in the order of the support.
+    O(m d + d^2) for m next states."""
+    model = constants.model
+    goal = len(constants.pair_start) - 1
+    size = regression.gram.shape[1]
+    weight = constants.regularization + model.strength[pair]
+    for j in range(size):
+        regression.gram[pair, j, j] = weight
+        regression.inverse[pair, j, j] = 1.0 / weight
+        regression.loss_sums[pair, j] = weight * model.losses[pair, j]
+    first = constants.next_start[pair]
+    count = 0
+    for place in range(first, constants.next_start[pair + 1]):
+        if constants.next_state[place] == goal:
+            for j in range(size):
+                regression.goal_sums[pair, j] = weight * model.rows[place, j]
+            continue
+        regression.seen_index[place] = count
+        regression.seen_state[first + count] = constants.next_state[place]
+        for j in range(size):
+            regression.next_sums[first + count, j] = weight * model.rows[place, j]
+        count += 1
+    regression.seen[pair] = count

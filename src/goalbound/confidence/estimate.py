@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence import projection as kernels
-from goalbound.confidence.active_set import new_projection_workspace
-from goalbound.confidence.model_prior import ModelPrior
+from goalbound.confidence.declared import ModelPrior
+from goalbound.confidence.projection import new_projection_workspace
 from goalbound.confidence.regression import ridge
 from goalbound.confidence.statistics import Statistics, by_support
 from goalbound.errors import ArgumentError
@@ -63,7 +63,7 @@ def ridge_estimate(statistics: Statistics, *, around: ModelPrior | None = None) 
 
     Reads the paper as: each sample is regressed on its own context; a step into the goal is the zero vector.
 
-    ``around``: guesses that pairs are regressed around, instead of 0 (:mod:`goalbound.confidence.model_prior`); of
+    ``around``: guesses that pairs are regressed around, instead of 0 (:mod:`goalbound.confidence.declared`); of
     statistics that do not hold them already.
     """
     check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")

@@ -19,6 +19,8 @@ from goalbound.jit.compile import Slot, lean
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
+from goalbound.models import Support
+from goalbound.models.files.ranges import MANY, around, within, within_record
 
 inner_learn = Slot("inner_learn")
 inner_missing = Slot("inner_missing")
@@ -105,57 +107,6 @@ def add_outcome(sums, outcome, low, high, count, alarm_log):
 
 
 @lean
-def test_step(test, pair, first, place, loss, losses, low, high, context, alarm_log, episode):
-    """Before a step is learned from. O(m) for the m next states of the pair, whose places begin at ``first``.
-
-    ``loss`` is held against ``losses`` (low, high, the declared floor, which low is not below), each next state against
-    ``low`` and ``high`` [m].
-    """
-    part = simplex_part(context)
-    test.steps[pair, part] += 1
-    count = test.steps[pair, part]
-    sums = test.losses[pair, part]
-    sums[2] += losses[2] - loss
-    if add_outcome(sums, loss, losses[0], losses[1], count, alarm_log):
-        record_violation(test.violation, pair, FLOOR if contradicts(sums[2], count, alarm_log) else LOSS, part, episode)
-    for k in range(len(low)):
-        outcome = 1.0 if first + k == place else 0.0
-        if add_outcome(test.rows[first + k, part], outcome, low[k], high[k], count, alarm_log):
-            record_violation(test.violation, pair, first + k, part, episode)
-
-
-@lean
-def test_pending(test, pair, first, losses, low, high, context):
-    """A visit counts whose outcome is missing. O(m).
-
-    Its outcome is the one that contradicts least: 0 against upper ends and 1 against lower ends.
-    """
-    part = simplex_part(context)
-    test.steps[pair, part] += 1
-    test.losses[pair, part, 0] -= losses[1]
-    test.losses[pair, part, 1] += losses[0] - 1.0
-    test.losses[pair, part, 2] += losses[2] - 1.0
-    for k in range(len(low)):
-        test.rows[first + k, part, 0] -= high[k]
-        test.rows[first + k, part, 1] += low[k] - 1.0
-
-
-@lean
-def test_reported(test, pair, first, count, place, loss, context, alarm_log, episode):
-    """The outcome of a visit of :func:`test_pending` has come. O(m) for the m = ``count`` next states."""
-    part = simplex_part(context)
-    steps = test.steps[pair, part]
-    sums = test.losses[pair, part]
-    sums[2] += 1.0 - loss
-    if add_outcome(sums, loss, 1.0, 0.0, steps, alarm_log):
-        record_violation(test.violation, pair, FLOOR if contradicts(sums[2], steps, alarm_log) else LOSS, part, episode)
-    for k in range(count):
-        outcome = 1.0 if first + k == place else 0.0
-        if add_outcome(test.rows[first + k, part], outcome, 1.0, 0.0, steps, alarm_log):
-            record_violation(test.violation, pair, first + k, part, episode)
-
-
-@lean
 def record_violation(violation, pair, place, part, episode):
     """Only the first one is kept."""
     if violation["found"] == 0:
@@ -168,38 +119,51 @@ def record_violation(violation, pair, place, part, episode):
 
 @lean
 def test_outcome(constants, state, view, pair, place, loss):
-    """An outcome is held against the sets of its visit, before they change; or, where the visit counted already, its
-    part of the sums is settled."""
-    first = constants.next_start[pair]
-    last = constants.next_start[pair + 1]
+    """An outcome is held against the sets of its visit, before they change: the loss against its interval and its
+    declared floor, each next state against its interval. O(m) for the m next states of the pair.
+
+    Where the visit counted already (:func:`test_missing`), what its outcome differs from the one assumed is added.
+    """
+    test = state.watch
     alarm_log = constants.watch.alarm_log
     episode = view.progress["number"]
-    if view.progress["counted"] == 1:
-        test_reported(state.watch, pair, first, last - first, place, loss, view.context, alarm_log, episode)
-    else:
-        losses = (view.sets.losses[pair], view.loss_high[pair], constants.declared.floor[pair])
-        low = view.sets.low[first:last]
-        high = view.sets.high[first:last]
+    counted = view.progress["counted"] == 1
+    part = simplex_part(view.context)
+    paid, low, high, floor = loss, 1.0, 0.0, 1.0
+    if not counted:
+        test.steps[pair, part] += 1
         paid = loss + constants.added_loss
-        test_step(state.watch, pair, first, place, paid, losses, low, high, view.context, alarm_log, episode)
+        low = view.sets.losses[pair]
+        high = view.loss_high[pair]
+        floor = constants.declared.floor[pair]
+    count = test.steps[pair, part]
+    sums = test.losses[pair, part]
+    sums[2] += floor - paid
+    if add_outcome(sums, paid, low, high, count, alarm_log):
+        record_violation(test.violation, pair, FLOOR if contradicts(sums[2], count, alarm_log) else LOSS, part, episode)
+    for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
+        low = 1.0 if counted else view.sets.low[k]
+        high = 0.0 if counted else view.sets.high[k]
+        if add_outcome(test.rows[k, part], 1.0 if k == place else 0.0, low, high, count, alarm_log):
+            record_violation(test.violation, pair, k, part, episode)
     inner_learn(constants, state, view, pair, place, loss)
 
 
 @lean
 def test_missing(constants, state, view, pair, sign):
-    """A visit without its outcome counts: in the test its outcome is the one that contradicts nothing."""
+    """A visit without its outcome counts. Its outcome is the one that contradicts least: 0 against upper ends and 1
+    against lower ends. O(m)."""
     if sign > 0:
-        first = constants.next_start[pair]
-        last = constants.next_start[pair + 1]
+        test = state.watch
         added = constants.added_loss
-        losses = (
-            view.sets.losses[pair] - added,
-            view.loss_high[pair] - added,
-            constants.declared.floor[pair] - added,
-        )
-        low = view.sets.low[first:last]
-        high = view.sets.high[first:last]
-        test_pending(state.watch, pair, first, losses, low, high, view.context)
+        part = simplex_part(view.context)
+        test.steps[pair, part] += 1
+        test.losses[pair, part, 0] -= view.loss_high[pair] - added
+        test.losses[pair, part, 1] += (view.sets.losses[pair] - added) - 1.0
+        test.losses[pair, part, 2] += (constants.declared.floor[pair] - added) - 1.0
+        for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
+            test.rows[k, part, 0] -= view.sets.high[k]
+            test.rows[k, part, 1] += view.sets.low[k] - 1.0
     inner_missing(constants, state, view, pair, sign)
 
 
@@ -210,3 +174,16 @@ def observed(inner: SetSlots) -> SetSlots:
         learn=test_outcome.filled({inner_learn: inner.learn}),
         missing=test_missing.filled({inner_missing: inner.missing}),
     )
+
+
+def check_watch(test: LinearityTest | Untested, support: Support) -> None:
+    """Each step of the test adds at most 1 to a sum, or takes it. They are kept where data is forgotten."""
+    within_record(
+        "violation", test.violation, found=(0, 1), pair=(0, support.pairs - 1), place=(-2, support.triples - 1)
+    )
+    if isinstance(test, Untested):
+        return
+    within("linearity steps", test.steps, 0, MANY)
+    sums = 2.0 * (test.steps.astype(np.float64)[:, :, None] + 1.0)
+    within("linearity losses", test.losses, *around(0.0, sums))
+    within("linearity rows", test.rows, *around(0.0, np.repeat(sums, np.diff(support.next_start), axis=0)))

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.projection import project
+from goalbound.confidence.projection import ProjectionWorkspace, new_projection_workspace, project
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
-from goalbound.confidence.regression import dot, ridge
+from goalbound.confidence.regression import FILE_SLACK, dot, ridge, ridge_of
 from goalbound.jit.compile import lean
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.struct import Struct
+from goalbound.models.files.ranges import around, within
 from goalbound.planning.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import L2_BALL
 
@@ -70,20 +71,14 @@ def start_at_guess(constants, state, pair):
                     state.sets.rows[at, j] = constants.model.rows[place, j]
                 at += 1
     elif cannot_reach_goal(constants, pair):
-        for k in range(first, last):
-            for j in range(size):
-                state.sets.rows[k, j] = 1.0 / (last - first)
+        state.sets.rows[first:last] = 1.0 / (last - first)
 
 
 @lean
 def erase_estimate(constants, state, pair):
     """The estimate of a pair is 0."""
-    size = state.sets.losses.shape[1]
-    for j in range(size):
-        state.sets.losses[pair, j] = 0.0
-    for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
-        for j in range(size):
-            state.sets.rows[k, j] = 0.0
+    state.sets.losses[pair] = 0.0
+    state.sets.rows[constants.next_start[pair] : constants.next_start[pair + 1]] = 0.0
 
 
 @lean
@@ -171,9 +166,13 @@ class Points(ConfidenceModel):
         """Estimates of 0."""
         return new_point_state(run)
 
+    def new_scratch(self, run: Run) -> ProjectionWorkspace:
+        """Those of the projection."""
+        return new_projection_workspace(int(np.diff(run.support.next_start).max()), run.size)
+
     def check(self, learner: Any) -> None:
         """Coefficients as large as ridge regression can make them."""
-        from goalbound.confidence import checks
-
-        state, ridge = learner._state, checks.ridge_of(learner._constants)
-        checks.check_points(state.sets.losses, state.sets.rows, state.regression.visits, ridge)
+        sets, visits = learner._state.sets, learner._state.regression.visits
+        most = 1.0 + 2.0 * np.sqrt(sets.losses.shape[1] + visits / ridge_of(learner._constants))
+        within("state.sets.losses", sets.losses, *around(0.0, most[:, None]))
+        within("state.sets.rows", sets.rows, 0.0, 1.0 + FILE_SLACK)

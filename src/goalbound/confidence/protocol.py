@@ -14,16 +14,23 @@ and are plain functions marked by :mod:`goalbound.jit`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import log, sqrt
-from typing import Any, NamedTuple, Self
+from dataclasses import fields, is_dataclass
+from math import inf, log, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.errors import LearnerError
+from goalbound.confidence.regression import RegressionWorkspace
+from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.struct import Struct
-from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET
+
+if TYPE_CHECKING:
+    from goalbound.models import BallSet, IntervalSet, Support
+
+T = TypeVar("T")
 
 KNOWN_FACTOR = 10.0
 """Of the known test, eq. (ineq-known)."""
@@ -183,6 +190,10 @@ class ConfidenceModel:
         """Its ``state.sets``, before anything was seen."""
         return Empty()
 
+    def new_scratch(self, run: Run) -> Struct:
+        """Scratch arrays of its kernels, and of the regression."""
+        return RegressionWorkspace(np.zeros(run.size), np.zeros(run.size), np.zeros((run.size, run.size)))
+
     def new_view(self, run: Run) -> Struct:
         """Its ``view.room``."""
         return Empty()
@@ -209,12 +220,39 @@ class ConfidenceModel:
         """The same of ``view.room`` of the open episodes; its arrays have an axis in front for them."""
 
     def confidence_set(self, learner: Any, view: Any) -> BallSet | IntervalSet:
-        """The sets of all pairs as ``view`` holds them."""
-        raise LearnerError(f"a {type(learner).__name__} has no confidence sets; use an LRCSSP")
+        """The sets of all pairs as ``view`` holds them, in the order of the support."""
+        from goalbound.models.confidence_set import BallSet, IntervalSet, tighten_intervals
+        from goalbound.planning.extended_value_iteration import in_support_order
+
+        support, losses = learner.support, view.sets.losses
+        if self.shape == INTERVAL_SET:  # both ends are those of rows that sum to 1: what the others leave is cut
+            return IntervalSet(
+                support, losses, view.loss_high, *tighten_intervals(support, view.sets.low, view.sets.high)
+            )
+        sets, most = in_support_order(support, view.sets), 1.0 + learner.added_loss
+        high = np.clip(view.loss_high, losses, most)
+        return BallSet(support, losses, high, np.clip(sets.centre, 0.0, 1.0), np.sqrt(sets.ball))
 
     def as_json(self) -> dict[str, Any]:
-        """For files and records, with the key ``name``."""
-        return {"name": self.name}
+        """Return the name and the fields of a dataclass, for files and records."""
+        return named_fields(self)
 
     def __str__(self) -> str:
         return self.name
+
+
+def named_fields(rule: Any) -> dict[str, Any]:
+    """The name of a rule and, if it is a dataclass, its fields; None stands for infinity."""
+    given = {one.name: getattr(rule, one.name) for one in fields(rule)} if is_dataclass(rule) else {}
+    return {"name": rule.name, **{name: None if value == inf else value for name, value in given.items()}}
+
+
+def from_fields(kind: type[T], values: Any, meaning: str) -> T:
+    """A dataclass of texts, flags and numbers, from what ``asdict`` gave; keys and types are checked."""
+    kinds = {one.name: str(one.type).split(" | ") for one in fields(cast(Any, kind))}
+    if not isinstance(values, dict) or set(values) != set(kinds):
+        raise ArgumentError(f"{meaning} is {values!r:.200}; it needs {sorted(kinds)}")
+    for name, allowed in kinds.items():
+        if ("None" if values[name] is None else type(values[name]).__name__) not in allowed:
+            raise ArgumentError(f"{meaning} is {values!r:.200}; {name} is of a wrong type, not {' or '.join(allowed)}")
+    return kind(**values)

@@ -8,9 +8,18 @@ Rounding never makes a confidence set too small. Sums are compensated: what an a
 sum (``*_low``) and put back in, so that a sum is within :data:`EPS` of the exact one, relatively, after any number of
 steps. The inverse is only a means to find x near V^-1 c; what the sets use of it is certified against the Gram matrix
 (:func:`solve_context`, :func:`projection_gap`, :func:`ridge_error`).
+
+Pending visits have no outcome yet, or never will. A visit counts in the Gram matrix as soon as an outcome of a later
+visit of the same pair is learned from, in the order in which the pair was played. Which outcomes are reported early may
+depend on the outcomes, so those still missing are taken to be anything in [0, 1]. With x = V^-1 c, contexts c_i >= 0
+and y_i in [0, 1] they would have moved an estimate by sum y_i x c_i: between x- C and x+ C, where C is the sum of the
+c_i and x-, x+ are the negative and positive entries of x; and the estimate of a whole pair, in the norm of V, by at
+most the sum of the norms of the c_i in V^-1. These sums are whole numbers of :data:`UNIT`, rounded up: they come back
+to exactly 0 when all outcomes are known.
 """
 
-from math import log, sqrt
+from math import ceil, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +36,10 @@ REFINEMENTS = 3
 """Most steps of iterative refinement of x = V^-1 c."""
 REFINED = 1e-6
 """A residual that adds this share to the norm of the context is small enough: it cannot be seen in a set."""
+UNIT = 2.0**-32
+"""Contexts and norms of pending visits are rounded up to whole numbers of it."""
+FILE_SLACK = 1e-6
+"""A share of the visits and of the ridge: more than the rounding of sums that were read from a file."""
 
 
 class RegressionSums(Struct):
@@ -77,6 +90,38 @@ def new_regression_sums(pairs: int, triples: int, size: int, regularization: flo
         seen=np.zeros(pairs, dtype=np.int64),
         seen_index=np.full(triples, -1, dtype=np.int32),
         seen_state=np.zeros(triples, dtype=np.int32),
+    )
+
+
+class RegressionWorkspace(Struct):
+    """Scratch arrays."""
+
+    vector: NDArray[np.float64]
+    """[d]"""
+    sums: NDArray[np.float64]
+    """[d]"""
+    block: NDArray[np.float64]
+    """[d, d]"""
+
+
+class Pending(Struct):
+    """What was played and not reported, by pair."""
+
+    visits: NDArray[np.int64]
+    """[N]"""
+    contexts: NDArray[np.int64]
+    """[N, d] sum of their contexts, in UNITs"""
+    norms: NDArray[np.int64]
+    """[N] sum of the norms of their contexts in V^-1 when they began to count, in UNITs; they are no larger now, as
+    no visit leaves V"""
+
+
+def new_pending(pairs: int, size: int) -> Pending:
+    """All outcomes are known."""
+    return Pending(
+        visits=np.zeros(pairs, dtype=np.int64),
+        contexts=np.zeros((pairs, size), dtype=np.int64),
+        norms=np.zeros(pairs, dtype=np.int64),
     )
 
 
@@ -281,8 +326,7 @@ def solve_context(gram, inverse, context, regularization, out, residual):
         rest, weight, tilt, spread = residual_of(gram, context, out, residual)
         tries += 1
     if not weight < np.inf:
-        for j in range(size):
-            out[j] = 0.0
+        out[:] = 0.0
         rest, weight, tilt, spread = residual_of(gram, context, out, residual)
     rest += rounding * (1.0 + weight)
     square = dot(out, context) + tilt + rounding * (dot_sizes(out, context) + 2.0 * spread)
@@ -381,3 +425,52 @@ def count_visit_of_norm(constants, state, scratch, pair, context, norm):
     """:func:`count_visit` where the norm of the context is known."""
     state.log_det[pair] = add_to_log_det(state.log_det[pair], norm)
     record_visit(state.regression, pair, context, constants.regularization, scratch.vector, scratch.block)
+
+
+@lean
+def in_units(number):
+    """The least whole number of UNITs that is not below ``number``."""
+    return ceil(number / UNIT)
+
+
+@lean
+def add_pending(pending, pair, context, norm, sign):
+    """One more pending visit (``sign`` 1), or one less (-1). ``norm`` is in UNITs."""
+    pending.visits[pair] += sign
+    pending.norms[pair] += sign * norm
+    for j in range(len(context)):
+        pending.contexts[pair, j] += sign * in_units(context[j])
+
+
+@lean
+def missing_interval(state, pair, direction):
+    """The least and the most that the outcomes that are missing may add to the estimate of one number."""
+    pending = state.pending
+    least = 0.0
+    most = 0.0
+    if pending.visits[pair] > 0:
+        for j in range(len(direction)):
+            weight = UNIT * pending.contexts[pair, j]
+            least += min(direction[j], 0.0) * weight
+            most += max(direction[j], 0.0) * weight
+    return least, most
+
+
+@lean
+def missing_weight(state, pair, component):
+    """The sum of a component of the contexts of the visits of a pair without an outcome, rounded up."""
+    return UNIT * state.pending.contexts[pair, component]
+
+
+def ridge_of(constants: Any) -> NDArray[np.float64]:
+    """[N] the multiple of the identity in the Gram matrix of a pair without data."""
+    ridge: NDArray[np.float64] = constants.regularization + np.where(
+        constants.model.guessed, constants.model.strength, 0.0
+    )
+    return ridge
+
+
+def visited(regression: RegressionSums, ridge: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[N, d, d] the sums of c c^T, without the ridge, and [N] how far rounding may have moved them."""
+    data = regression.gram - ridge[:, None, None] * np.eye(regression.gram.shape[1])
+    return data, FILE_SLACK * (regression.visits + ridge)

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import regression as kernels
-from goalbound.confidence.pending import UNIT, Pending, new_pending
-from goalbound.confidence.regression import RegressionSums, new_regression_sums
+from goalbound.confidence.regression import UNIT, Pending, RegressionSums, new_pending, new_regression_sums
 from goalbound.errors import ArgumentError, InputError
 from goalbound.jit.compile import engine
 from goalbound.models import Step, Support

@@ -21,21 +21,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import inf, isfinite, log, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.protocol import ConfidenceModel
+from goalbound.confidence.protocol import ConfidenceModel, from_fields
 from goalbound.errors import ArgumentError
+from goalbound.jit.struct import Struct
 from goalbound.models import Support
-from goalbound.models.validation import check_bool, check_float, check_type
+from goalbound.models.validation import check_bool, check_float, check_type, set_readonly
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Beyond them the squares of radii are no floats any more."""
 
 
-class Radii(NamedTuple):
+class Radii(Struct):
     """The constants of the widths for one support; kernels turn them into radii as visits grow."""
 
     next_factor: NDArray[np.float64]
@@ -94,10 +95,16 @@ class Widths:
         return self.joint and self.scale >= 1.0
 
     @property
+    def pieces(self) -> IntervalPieces:
+        """What the intervals are made of, of a rule that makes intervals."""
+        assert self.intervals is not None
+        return self.intervals
+
+    @property
     def room(self) -> ConfidenceModel:
         """The confidence model with these widths; its module is loaded now."""
         if self.likelihood:
-            from goalbound.confidence.likelihood.room import Likelihood
+            from goalbound.confidence.likelihood import Likelihood
 
             return Likelihood(self)
         if self.intervals is None:
@@ -117,9 +124,9 @@ class Widths:
         # Departs from the paper: beta counts at least one next state, so that it also covers the loss of a pair that
         # leads only to the goal.
         return Radii(
-            next_factor=self.scale * (np.sqrt(following) if self.joint else np.minimum(following, 1.0)),
-            known_factor=self.scale * np.maximum(following, 1.0),
-            width_factor=np.sqrt(np.maximum(following, 1.0)),
+            next_factor=set_readonly(self.scale * (np.sqrt(following) if self.joint else np.minimum(following, 1.0))),
+            known_factor=set_readonly(self.scale * np.maximum(following, 1.0)),
+            width_factor=set_readonly(np.sqrt(np.maximum(following, 1.0))),
             loss_factor=self.scale,
             loss_log=log(8.0 * support.pairs / delta),
             next_log=log(8.0 * rows / delta),
@@ -140,37 +147,20 @@ class Widths:
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""
-        intervals = None if self.intervals is None else asdict(self.intervals)
-        return {
-            "name": self.name, "joint": self.joint, "scale": self.scale, "intervals": intervals,
-            "likelihood": self.likelihood,
-        }  # fmt: skip
+        return asdict(self)
 
     @classmethod
     def from_json(cls, values: Any) -> Widths:
         """What :meth:`as_json` gave; keys and types are checked."""
-        kinds = {"name": str, "joint": bool, "scale": float, "likelihood": bool}
-        if not isinstance(values, dict) or set(values) != {*kinds, "intervals"}:
-            raise ArgumentError(f"widths is {values!r:.200}; it needs {sorted([*kinds, 'intervals'])}")
-        if any(type(values[key]) is not kind for key, kind in kinds.items()):
-            raise ArgumentError(
-                f"widths is {values!r:.200}; the name, the scale, joint or likelihood is of a wrong type"
-            )
-        if not (isfinite(values["scale"]) and values["scale"] > 0.0):
-            raise ArgumentError(f"the scale of the widths is {values['scale']}; it is a positive number")
-        intervals = values["intervals"]
-        if intervals is not None:
-            if not isinstance(intervals, dict) or set(intervals) != set(IntervalPieces.__annotations__):
-                raise ArgumentError(
-                    f"the intervals of the widths are {intervals!r:.200}; they need "
-                    f"{sorted(IntervalPieces.__annotations__)}"
-                )
-            if any(type(used) is not bool for used in intervals.values()):
-                raise ArgumentError(f"the intervals of the widths are {intervals!r:.200}; each piece is true or false")
-            intervals = IntervalPieces(**intervals)
-        if values["likelihood"] and (intervals is None or values["scale"] != 1.0):
+        if isinstance(values, dict) and values.get("intervals") is not None:
+            pieces = from_fields(IntervalPieces, values["intervals"], "the pieces of the widths")
+            values = {**values, "intervals": pieces}
+        made = from_fields(cls, values, "widths")
+        if not (isfinite(made.scale) and made.scale > 0.0):
+            raise ArgumentError(f"the scale of the widths is {made.scale}; it is a positive number")
+        if made.likelihood and (made.intervals is None or made.scale != 1.0):
             raise ArgumentError(f"widths is {values!r:.200}; likelihood-ratio sets go with intervals, at a scale of 1")
-        return cls(values["name"], values["joint"], values["scale"], intervals, values["likelihood"])
+        return made
 
     def __str__(self) -> str:
         return self.name if self.scale == 1.0 else f"{self.scale:g} x {self.name}"
@@ -245,6 +235,8 @@ RULES: Mapping[str, Callable[[], Widths]] = {
 }
 """The rules by name; learners use the first one unless another is given."""
 DEFAULT_RULE = next(iter(RULES.values()))
+FASTEST_RULE = "sharp"
+"""The proven rule that learns from a step in the least time; its widths are worth scaling where no proof is needed."""
 
 
 def rule_names(fits: Callable[[Widths], bool] = lambda rule: True) -> str:
@@ -261,4 +253,7 @@ def rule_from_json(values: Any, rooms: Iterable[Any] = ()) -> Widths | Confidenc
     for room in rooms:
         if isinstance(room, ConfidenceModel) and room.as_json() == values:
             return room
-    return Widths.from_json(values)
+    try:
+        return Widths.from_json(values)
+    except ArgumentError as error:
+        raise ArgumentError(f"{error}; for a model of your own load_learner(path, rooms=[model])") from None

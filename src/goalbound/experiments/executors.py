@@ -121,30 +121,30 @@ def _stream(
 ) -> Generator[tuple[Job, Outcome | None], None, None]:
     """Outcomes in order of completion, None for a run whose process died; at most ``max_running`` jobs at a time."""
     waiting = deque(jobs)
-    pending: dict[Future[Outcome], Job] = {}
+    running: dict[Future[Outcome], Job] = {}
     pool, broken = _pool(max_running), False
     try:
-        while (waiting or pending) and not stop():
-            if broken and not pending:
+        while (waiting or running) and not stop():
+            if broken and not running:
                 pool.shutdown(kill_workers=True)
                 pool, broken = _pool(max_running), False
-            while waiting and len(pending) < max_running and not broken:
+            while waiting and len(running) < max_running and not broken:
                 with signals_blocked():
                     try:
-                        pending[pool.submit(_run_in_worker, waiting[0], progress_files)] = waiting[0]
+                        running[pool.submit(_run_in_worker, waiting[0], progress_files)] = waiting[0]
                     except BrokenExecutor:
                         broken = True
                         break
                 job = waiting.popleft()
                 notify("started", job.id, {"episodes": job.episodes})
-            ended, _ = wait(pending, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+            ended, _ = wait(running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in ended:
-                job, outcome = _take_outcome(pending, future, progress_files)
+                job, outcome = _take_outcome(running, future, progress_files)
                 broken = broken or outcome is None
                 yield job, outcome
-            _forward_progress(pending.values(), progress_files, notify)
-        for future in [future for future in pending if future.done()]:
-            job, outcome = _take_outcome(pending, future, progress_files)
+            _forward_progress(running.values(), progress_files, notify)
+        for future in [future for future in running if future.done()]:
+            job, outcome = _take_outcome(running, future, progress_files)
             if outcome is not None:
                 yield job, outcome
     finally:
@@ -153,9 +153,9 @@ def _stream(
 
 
 def _take_outcome(
-    pending: dict[Future[Outcome], Job], future: Future[Outcome], progress_files: ProgressFiles
+    running: dict[Future[Outcome], Job], future: Future[Outcome], progress_files: ProgressFiles
 ) -> tuple[Job, Outcome | None]:
-    job = pending.pop(future)
+    job = running.pop(future)
     progress_files.delete(job.id)
     error = future.exception()
     if isinstance(error, BrokenExecutor):
@@ -209,9 +209,9 @@ def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: C
     sweep = _ClusterSweep(client, address, f"goalbound-{secrets.token_hex(4)}", notify)
     try:
         sweep.submit(jobs)
-        while sweep.pending and not stop():
+        while sweep.running and not stop():
             yield from sweep.next_outcomes()
-        while sweep.pending and sweep.has_messages:
+        while sweep.running and sweep.has_messages:
             yield from sweep.next_outcomes()
     finally:
         with suppress(Exception):  # the cluster may be gone; nothing is lost
@@ -225,7 +225,7 @@ class _ClusterSweep:
     def __init__(self, client: Any, address: str, topic: str, notify: Notify) -> None:
         self._client, self._address, self._topic, self._notify = client, address, topic, notify
         self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.pending: dict[str, tuple[Job, Any]] = {}
+        self.running: dict[str, tuple[Job, Any]] = {}
 
     @property
     def has_messages(self) -> bool:
@@ -238,27 +238,27 @@ class _ClusterSweep:
                 _run_on_dask_worker, job, self._topic, key=self._key(job.id), pure=False, retries=2
             )
             future.add_done_callback(self._messages.put)
-            self.pending[future.key] = job, future
+            self.running[future.key] = job, future
 
     def next_outcomes(self) -> Outcomes:
         """Wait for a message a moment; the outcome that it brings, if it brings one."""
         message = _next_message(self._messages, self._client, self._address)
         if isinstance(message, dict):  # progress may arrive after the outcome
-            if self._key(message["id"]) in self.pending:
+            if self._key(message["id"]) in self.running:
                 self._notify(message["kind"], message["id"], message["data"])
-        elif message is not None and message.key in self.pending:
-            job, future = self.pending[message.key]
+        elif message is not None and message.key in self.running:
+            job, future = self.running[message.key]
             outcome = _fetch(job, future, self._address)
             if outcome is None:  # its worker died after completion; the scheduler reruns it
                 future.add_done_callback(self._messages.put)
                 return
-            del self.pending[message.key]
+            del self.running[message.key]
             future.release()
             yield outcome
 
     def cancel(self) -> None:
         """Cancel all runs without an outcome."""
-        self._client.cancel([future for _, future in self.pending.values()])
+        self._client.cancel([future for _, future in self.running.values()])
 
     def _key(self, name: str) -> str:
         return f"{self._topic}-{name}"

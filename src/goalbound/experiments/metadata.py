@@ -19,6 +19,7 @@ from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.layers import unwrap
 from goalbound.learners.settings import Settings
 from goalbound.models import SSP, LinearCSSP
+from goalbound.models.amounts import cap_entry, cap_of
 from goalbound.planning import BoundStatus, ContextBounds, Solution, evaluate, solve
 from goalbound.planning.context_bounds.region import simplex_landmarks
 from goalbound.simulation.diagnostics import RegretDiagnostics
@@ -62,7 +63,7 @@ def problem_metadata(problem: LinearCSSP, bounds: ContextBounds | None) -> dict[
         "time_bound_lower": None if bounds is None else _number(bounds.time_bound.lower),
         "bounds_tolerance": BOUNDS_TOLERANCE if converged else None,
         "loss_floor": float(problem.losses.min()),
-        "loss_scale": float(problem.loss_scale),
+        **cap_entry(cap_of(problem)),
         "component_names": None if problem.component_names is None else list(problem.component_names),
     }
 
@@ -83,7 +84,7 @@ def learner_settings(spec: RunSpec, learner: Any) -> dict[str, Any]:
     if not found.is_optimistic:
         return settings | {"exploration": exploration.pop("name"), **exploration}
     return {
-        **settings, "widths": widths["name"], "scale": widths["scale"],
+        **settings, "widths": widths["name"], "scale": widths.get("scale", 1.0),
         "final_loss_bound": inner.loss_bound, "doublings": inner.doublings,
     }  # fmt: skip
 

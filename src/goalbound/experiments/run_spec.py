@@ -14,6 +14,7 @@ from goalbound.errors import ArgumentError, InputError
 from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.registry import Component, ProblemInstance, find_entry, instantiate, loss_law
 from goalbound.models import LinearCSSP
+from goalbound.models.amounts import cap_of
 from goalbound.models.files.npz import support_arrays
 
 GROUPS = {"problems": "problem", "learners": "learner", "contexts": "contexts"}
@@ -117,7 +118,7 @@ def component_code(group: str, component: Component, plugins: Plugins, made: Any
 def problem_digest(problem: LinearCSSP) -> str:
     """The digest of all arrays and names of a problem; equal problems have equal digests on every machine."""
     support = problem.support
-    names = [support.state_names, support.action_names, problem.component_names, problem.loss_scale]
+    names = [support.state_names, support.action_names, problem.component_names, cap_of(problem)]
     start = np.asarray(problem.start)
     content = hashlib.sha256(json.dumps([names, start.shape, len(support_arrays(support))]).encode())
     for array in (start, *support_arrays(support).values(), problem.losses, problem.probabilities):

@@ -18,6 +18,7 @@ from goalbound.experiments.bootstrap import Estimate, band, estimate
 from goalbound.experiments.comparisons import AHEAD, Difference, difference, holm
 from goalbound.experiments.run_spec import DIGITS, RunSpec
 from goalbound.learners.card import ORACLE, LearnerCard, weakest
+from goalbound.models.amounts import Capped, cap_entry, cap_in
 from goalbound.models.files.io import atomic_write
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Capped):
     """The runs of one learner on one problem under one source of contexts: they differ only in the seed.
 
     Attributes:
@@ -142,7 +143,6 @@ class Group:
         guarantee: proven, unproven, none, unknown or oracle.
         constants: the constants of the learner as text ("widths: 0.1 x paper, not proven; delta 0.1").
         context_size: d.
-        loss_scale: what a loss of 1 is in the user's unit.
         numbers: by name, what :mod:`goalbound.experiments.columns` summarises; each is an attribute of the group too.
         alarms: for each seed what contradicts the linear model, or None if the learner found nothing.
         seconds_per_step: median over the runs that were timed from start to end; None without.
@@ -162,7 +162,6 @@ class Group:
     guarantee: str
     constants: str
     context_size: int
-    loss_scale: float
     numbers: dict[str, Estimate]
     alarms: tuple[str | None, ...]
     seconds_per_step: float | None
@@ -299,7 +298,7 @@ def _summarize_group(group: RunGroup, speeds: Mapping[str, float], seed: int) ->
         guarantee=card.guarantee,
         constants=card.description,
         context_size=int(first.metadata["problem"]["context_size"]),
-        loss_scale=float(first.metadata["problem"].get("loss_scale") or 1.0),
+        **cap_entry(cap_in(first.metadata["problem"], "the record") or 1.0),
         numbers=columns.aggregated(records, seed=seed),
         alarms=tuple(record.metadata["alarm"] for record in records),
         seconds_per_step=median(timed) if timed else None,

@@ -26,12 +26,12 @@ TERMS = ("switching", "dynamics", "martingale", "losses", "planning")
 
 AUDIT_TOTALS = record_type(
     reals=(*TERMS, "widths", "rises", "noise", "optimal", "interval_share", "martingale_share", "potential"),
-    integers=("intervals", "covered", "uncovered_pairs", "long_intervals", "episodes", "steps", "doublings"),
+    integers=("intervals", "covered", "uncovered_pairs", "long_intervals", "episodes", "steps", "restarts"),
 )
 """Fields of :attr:`RegretAudit.totals`: the terms; widths, as the regret bound counts them; rises of values at new
 plans within an episode; losses less their means; optimal losses; three largest ones (interval loss over its bound,
 martingale over its bound, n w^2); intervals, those that began with the truth in all sets, pairs outside now, intervals
-too long, episodes begun, steps, doublings seen."""
+too long, episodes begun, steps, restarts of the learner that were seen."""
 
 
 class RegretAudit(Struct):
@@ -157,7 +157,7 @@ def audit_all_pairs(audit, components, constants, state):
     """Test every pair: before the first step, and whenever all data was forgotten."""
     for pair in range(len(audit.uncovered)):
         audit_pair(audit, components, constants, state, pair)
-    audit.totals["doublings"] = state.totals["doublings"]
+    audit.totals["restarts"] = state.totals["restarts"]
 
 
 @lean
@@ -167,7 +167,7 @@ def audit_plan(audit, components, constants, state, view, s, before, optimal):
 
     ``optimal`` is the true value of the state: an episode that begins owes it.
     """
-    if constants.forget and audit.totals["doublings"] != state.totals["doublings"]:
+    if audit.totals["restarts"] != state.totals["restarts"]:
         audit_all_pairs(audit, components, constants, state)
     test_view(audit, components, constants, view)
     audit.totals["intervals"] += 1

@@ -1,13 +1,12 @@
 """What all learners of this package share: open episodes, whole episodes in compiled code, steps that anyone made,
-checkpoints and copies."""
+files and copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
 from os import PathLike
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from weakref import WeakSet
 
 import numpy as np
@@ -15,42 +14,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
-from goalbound.jit.compile import Effort, Kernel
+from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
-from goalbound.learners.anew import learned_since
-from goalbound.learners.audit import RegretAudit
-from goalbound.learners.batch import Batch, play_batch
-from goalbound.learners.caveats import checked_caveats, united_caveats
-from goalbound.learners.checkpoint import read_checkpoint, write_checkpoint
+from goalbound.learners.border import Border
+from goalbound.learners.card import checked_caveats, united_caveats
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.episode import LearnerEpisode, count_reason
-from goalbound.learners.plan import Plan
-from goalbound.learners.protocol import SimulatedEnvironment
-from goalbound.learners.step_log import StepReader, interrupts_wait, single_step
-from goalbound.learners.steps import StepArrays
-from goalbound.learners.visits import PendingVisits
-from goalbound.models import LinearCSSP, LossScale, Step, Support
+from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.steps import StepArrays, single_step
+from goalbound.learners.visits import Visits
+from goalbound.models import Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
-from goalbound.models.loss_scale import plain_log, plain_step
-from goalbound.models.simulated import EpisodeResults
-from goalbound.models.validation import check_generator, check_type, short_repr
+from goalbound.models.validation import check_generator, short_repr
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def in_own_unit(show: F) -> F:
-    """Decorate a method of a learner: the amounts of its result are shown in the learner's unit, if it has one."""
-
-    @wraps(show)
-    def shown(learner: Any, *arguments: Any, **others: Any) -> Any:
-        return learner._in_unit(show(learner, *arguments, **others))
-
-    return cast(F, shown)
+if TYPE_CHECKING:
+    from goalbound.jit.compile import Kernel
+    from goalbound.learners.audit import RegretAudit
+    from goalbound.learners.batch import Batch
+    from goalbound.learners.plan import Plan
+    from goalbound.learners.protocol import SimulatedEnvironment
+    from goalbound.models import LinearCSSP
+    from goalbound.models.simulated import EpisodeResults
 
 
-class LearnerBase:
+class LearnerBase(Border):
     """A learner with a compiled loop and checkpoints: the base of
     :class:`~goalbound.learners.learner.RidgeLearner` and :class:`~goalbound.baselines.TabularLearner`.
 
@@ -65,10 +53,6 @@ class LearnerBase:
 
     support: Support
     settings: Any
-    UNIT_KEYS: ClassVar = ("loss_scale", "clipped")
-    """Of the header of a file, where the learner has a unit."""
-    clipped: int
-    """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _constants: Any
     _state: Any
 
@@ -78,22 +62,20 @@ class LearnerBase:
         settings: Any,
         rng: np.random.Generator | None,
         *,
-        counted_early: bool,
+        count: Callable[[LearnerEpisode], None] | None = None,
     ) -> None:
-        """Set what all learners have. ``counted_early``: see :class:`PendingVisits`."""
+        """Set what all learners have. ``count``: see :class:`~goalbound.learners.visits.Visits`."""
         self._rng = np.random.default_rng() if rng is None else check_generator(rng)
         self.support = support
         self.settings = settings
         self._effort = Effort()
         self._files = SavedFiles()
-        self._pending = PendingVisits(counted_early=counted_early)
+        self._visits = Visits(count)
         self._open: WeakSet[LearnerEpisode] = WeakSet()
         self._loaded: list[LearnerEpisode] = []  # held here until the one who loads them takes them
         self._named: dict[str | int, LearnerEpisode] = {}  # open ones with an id
         self._abandoned: dict[str, int] = {}
         self._caveats: tuple[str, ...] = ()
-        self._loss_scale: LossScale | None = None
-        self.clipped = 0
         self._taken: list[list[StepArrays]] = []
 
     __getstate__ = copied_state
@@ -105,81 +87,6 @@ class LearnerBase:
         """d"""
         size: int = self.settings.context_size
         return size
-
-    @property
-    def loss_scale(self) -> LossScale | None:
-        """The unit of the losses that are given and of the values and bounds that are shown; None: losses are in
-        [0, 1]. Settings and statistics are in [0, 1] in any case. Files keep it.
-
-        >>> from goalbound import LRCSSP, LossScale, Support
-        >>> scale = LossScale("min", cap=60)
-        >>> support = Support.from_pairs([{0: [0, 1]}], state_names=["down"], action_names=["restart"])
-        >>> learner = LRCSSP(support, 1, loss_floor=scale.from_unit(2.5))
-        >>> learner.loss_scale = scale
-        >>> learner.learn([1.0], Step("down", "restart", 12.0, "goal"))
-        >>> print(learner.plan([1.0]))
-        0 of 1 pairs known; loss bound 60 min
-        state 0 ("down")  2.5 min       action 0 ("restart")
-        """
-        return self._loss_scale
-
-    @loss_scale.setter
-    def loss_scale(self, scale: LossScale | None) -> None:
-        if scale is not None:
-            check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
-        self._loss_scale = scale
-
-    @property
-    def unit(self) -> str | None:
-        """The name of the unit; None: losses are in [0, 1]."""
-        return None if self.loss_scale is None else self.loss_scale.unit
-
-    def check_simulated(self) -> None:
-        """An error where the learner has a unit: environments have losses in [0, 1]."""
-        if self.loss_scale is not None:
-            raise ArgumentError(
-                f"the learner takes losses in {self.unit}, and an environment has losses in [0, 1]; set "
-                "learner.loss_scale = None to play, and back after it"
-            )
-
-    def _in_unit(self, found: Any) -> Any:
-        """A plan, bounds or an explanation, in the unit if there is one."""
-        return found if self.loss_scale is None or found is None else found.in_unit(self.loss_scale)
-
-    def _plain_step(self, step: Any) -> tuple[Any, bool]:
-        """A step with its loss in [0, 1], and whether that was clipped."""
-        return plain_step(self.loss_scale, step)
-
-    def _plain_loss(self, loss: float) -> float:
-        """A loss in [0, 1], or above 1 where it is above the cap."""
-        return loss if self.loss_scale is None else loss / self.loss_scale.cap
-
-    def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
-        """A log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
-        return plain_log(self.loss_scale, log)
-
-    def _take_unit(self, other: LearnerBase) -> None:
-        """Have the unit of another learner."""
-        self.loss_scale = other.loss_scale
-
-    def _check_same_unit(self, other: LearnerBase) -> None:
-        """An error unless another learner has the same unit."""
-        if other.loss_scale != self.loss_scale:
-            raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
-
-    def _unit_header(self) -> dict[str, Any]:
-        """The unit and the count of clipped losses, for the header of a file; nothing without a unit."""
-        scale = self.loss_scale
-        return {} if scale is None else dict(zip(self.UNIT_KEYS, (scale.as_json(), self.clipped), strict=True))
-
-    def _restore_unit(self, header: Mapping[str, Any]) -> None:
-        """Take over what :meth:`_unit_header` gave, checked."""
-        if not set(self.UNIT_KEYS) & set(header):
-            return
-        scale, clipped = (header.get(key) for key in self.UNIT_KEYS)
-        if type(clipped) is not int or not 0 <= clipped < 2**62 or "loss_scale" not in header:
-            raise FileFormatError(f"clipped is {clipped!r:.200}; a learner with a unit has a count of clipped losses")
-        self.loss_scale, self.clipped = LossScale.from_json(cast(Any, scale)), clipped
 
     def begin(self, context: ArrayLike, *, id: str | int | None = None) -> LearnerEpisode:
         """An episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
@@ -261,6 +168,8 @@ class LearnerBase:
         ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, d'] is what the learner
         sees instead of the contexts; ``audit`` (ridge learners) takes what only someone who knows the truth can see.
         """
+        from goalbound.learners.batch import Batch, play_batch
+
         batch = Batch.of(
             environment, contexts, values, step_limit=step_limit, results=results, shown=shown, audit=audit
         )
@@ -305,25 +214,27 @@ class LearnerBase:
         >>> learner.learn_log([([0.3, 0.7], Step(0, 1, 0.5, 1)), ([0.3, 0.7], Step(1, 0, 0.25, 2))])
         2
         """
+        from goalbound.learners.step_log import StepReader, interrupts_wait
+
         learned = 0
         check_log_support(self.support, getattr(log, "support", None))
         breaks = checked_caveats(getattr(log, "validity_breaks", ()), "validity_breaks of the log")
         log, clipped_among = self._plain_log(log)
         clipped = self.clipped
-        for chunk in StepReader(self).chunks(log):
+        for steps, error in StepReader(self).chunks(log):
             with interrupts_wait():
-                if len(chunk.steps.pairs):
+                if len(steps.pairs):
                     self._caveats = united_caveats(self._caveats, breaks)
-                self._take(chunk.steps)
-                learned += len(chunk.steps.pairs)
+                self._take(steps)
+                learned += len(steps.pairs)
                 self.clipped = clipped + clipped_among(learned)
             self._after_learning()
-            if isinstance(chunk.error, InputError):
-                raise type(chunk.error)(
-                    f"step {learned} of the log, from 0 on: {chunk.error} (the steps before it were learned)"
+            if isinstance(error, InputError):
+                raise type(error)(
+                    f"step {learned} of the log, from 0 on: {error} (the steps before it were learned)"
                 ) from None
-            if chunk.error is not None:
-                raise chunk.error
+            if error is not None:
+                raise error
         return learned
 
     def _take(self, steps: StepArrays) -> None:
@@ -349,6 +260,8 @@ class LearnerBase:
         For what is known to have changed then, such as a new version of the service. Where the time was chosen by what
         came of the steps nothing is proven: tell it by ``add_caveat``.
         """
+        from goalbound.learners.layers import learned_since
+
         return learned_since(self, log, time)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -359,6 +272,8 @@ class LearnerBase:
         A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
         :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
         """
+        from goalbound.learners.checkpoint import write_checkpoint
+
         write_checkpoint(self, path, overwrite=overwrite)
 
     @classmethod
@@ -368,23 +283,29 @@ class LearnerBase:
         ``limit`` is the most bytes that the file may have: 4 GiB, and more only if it is asked for. ``rooms`` are
         confidence models and exploration rules of your own that the learner was made with: nothing is imported.
         """
+        from goalbound.learners.checkpoint import read_checkpoint
+
         return read_checkpoint(cls, path, limit=limit, rooms=rooms)
+
+    @property
+    def _rooms(self) -> tuple[Any, ...]:
+        """What of it may be a room of a third party, which a file names and does not hold."""
+        return ()
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
         """:meth:`load`, for a file whose learner has the settings of this one; else an error."""
-        learner = self.load(path, limit=limit)
+        learner = self.load(path, limit=limit, rooms=self._rooms)
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        kept = (learner.settings, learner.support, learner.loss_scale)
-        if not same or kept != (self.settings, self.support, self.loss_scale):
+        same = same and (learner.settings, learner.support) == (self.settings, self.support)
+        if not same or not learner._has_unit_of(self):
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        scale = self.loss_scale
-        unit = [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
-        return f"{type(self).__name__}({', '.join([inside, *self._described(), *unit, f'{self._steps} steps'])})"
+        described = [inside, *self._described(), *self._described_unit(), f"{self._steps} steps"]
+        return f"{type(self).__name__}({', '.join(described)})"
 
     def _stopped(self) -> PlanningStopped:
         return PlanningStopped(
@@ -392,7 +313,7 @@ class LearnerBase:
             "that was planned in, or the least loss is too small for the distances: raise loss_floor or tolerance"
         )
 
-    # How it plays: what LearnerEpisode and play_episodes call.
+    # What a subclass has: how it plays and learns, and what of it is in a file.
 
     def _checked_id(self, id: Any) -> str | int | None:
         """What ``begin`` was given; an id is a name or a number that no open episode has."""
@@ -407,43 +328,6 @@ class LearnerBase:
                 f"an open episode has the id {short_repr(id)} already; learner.episode({short_repr(id)}) is that one"
             )
         return str(id) if isinstance(id, str) else id
-
-    def _hold(self, episode: LearnerEpisode) -> None:
-        """An episode begins."""
-        self._open.add(episode)
-        if episode.id is not None:
-            self._named[episode.id] = episode
-
-    def _release(self, episode: LearnerEpisode) -> None:
-        """An episode has ended."""
-        if episode.id is not None:
-            self._named.pop(episode.id, None)
-
-    def _count_abandoned(self, reason: str) -> None:
-        count_reason(self._abandoned, reason)
-
-    def _new_episode_state(self) -> Any:
-        """The arrays of an episode."""
-        raise NotImplementedError
-
-    def _choose(self, episode_state: Any, state: int, allowed: NDArray[np.int64] | None) -> int:
-        """The pair to play in a state, of those that are allowed (None: all). Plans if need be."""
-        raise NotImplementedError
-
-    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
-        """A pair was played."""
-        self._pending.add(episode, pair)
-
-    def _note_known(self, episode: LearnerEpisode) -> None:
-        """What was learned until now was known when the episode acted, or arrived in its state."""
-
-    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        """Learn from what came of the pair."""
-        raise NotImplementedError
-
-    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        """Learn from a step of an episode that it did not propose; nothing is awaited any more."""
-        raise NotImplementedError
 
     def _checked_context(self, context: Any) -> NDArray[np.float64]:
         """[d] as it is learned from; else an error."""
@@ -463,13 +347,31 @@ class LearnerBase:
         self._check_possible(pair, place, weights)
         return weights, pair, place, float(step[2])
 
+    def _new_episode_state(self) -> Any:
+        """The arrays of an episode."""
+        raise NotImplementedError
+
+    def _choose(self, episode_state: Any, state: int, allowed: NDArray[np.int64] | None) -> int:
+        """The pair to play in a state, of those that are allowed (None: all). Plans if need be."""
+        raise NotImplementedError
+
+    def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
+        """What is to be said of a visit before its outcome is known."""
+
+    def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        """Learn from what came of the pair."""
+        raise NotImplementedError
+
+    def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
+        """Learn from a step of an episode that it did not propose."""
+        raise NotImplementedError
+
+    def _note_known(self, episode: LearnerEpisode) -> None:
+        """What was learned until now was known when the episode arrived in its state."""
+
     def _learn_steps(self, steps: StepArrays) -> None:
         """Learn from steps that anyone chose."""
         raise NotImplementedError
-
-    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
-        """The outcome of a visit will never come."""
-        self._pending.remove(episode)
 
     def _after_learning(self) -> None:
         """What is to be checked and said after outcomes were learned from."""
@@ -478,15 +380,15 @@ class LearnerBase:
         """The plan that an episode holds; None where plans are the learner's."""
         return None
 
+    def _before_playing(self, batch: Batch) -> None:
+        """What is to be checked or done before whole episodes are played."""
+
     _loop: ClassVar[Kernel]
     """The kernel that plays whole episodes."""
 
     def _loop_of(self, batch: Batch) -> Kernel:
         """The kernel for these episodes."""
         return self._loop
-
-    def _before_playing(self, batch: Batch) -> None:
-        """What is to be checked or done before whole episodes are played."""
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
         """Play these episodes by a form of the kernel; how many came to their end."""
@@ -500,13 +402,11 @@ class LearnerBase:
         """What ``repr`` says of it, beside support and steps."""
         raise NotImplementedError
 
-    # What of it is in a checkpoint: what goalbound.learners.checkpoint calls.
-
     _settings_type: ClassVar[type[Any]]
 
     @classmethod
     def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Any:
-        """The settings of a file."""
+        """The settings of a file; ``rooms`` are those of third parties."""
         return cls._settings_type.from_json(values)
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:

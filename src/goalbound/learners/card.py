@@ -43,6 +43,18 @@ PAPER_CONSTANTS = ("paper", "its paper")
 """Constants as the learner's own paper has them; others may be proven too."""
 
 
+LONGEST = 1000
+"""The most characters of one reason."""
+MOST = 1000
+"""The most reasons of one learner."""
+SILENT_OVERRIDE = (
+    "a step was reported with another action than the proposed one, which episode.begins(action) had not said, while "
+    "other episodes were open or after others were learned from (which steps are reported early may depend on their "
+    "outcomes)"
+)
+"""That of a learner with confidence sets, whose proof needs visits to count in the order in which they begin."""
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
@@ -297,3 +309,32 @@ def wrapped_card(inner: Any, sees: str) -> LearnerCard:
     if card.guarantee == ORACLE:
         card = LearnerCard(sees=sees, guarantee=NONE, constants="")
     return replace(card, sees=NOTHING if card.sees == NOTHING and sees != CELLS else sees)
+
+
+def checked_caveats(reasons: Any, name: str) -> tuple[str, ...]:
+    """The reasons, each once, in their order; an error names ``name`` unless each is a text that is not empty.
+
+    >>> checked_caveats(["the support was inferred", "the support was inferred"], "caveats")
+    ('the support was inferred',)
+    """
+    if isinstance(reasons, str) or not isinstance(reasons, tuple | list):
+        raise ArgumentError(f"{name} is {short_repr(reasons)}; it is a list of texts, empty where nothing is wrong")
+    for one in reasons:
+        if not isinstance(one, str) or not one.strip() or len(one) > LONGEST:
+            raise ArgumentError(
+                f"{name} holds {short_repr(one)}; each reason is a text of 1 to {LONGEST} characters, without a full "
+                "stop"
+            )
+    found = tuple(dict.fromkeys(map(str, reasons)))
+    if len(found) > MOST:
+        raise ArgumentError(f"{name} holds {len(found)} reasons; there are at most {MOST}: sum them up")
+    return found
+
+
+def united_caveats(*of_learners: Iterable[str]) -> tuple[str, ...]:
+    """All reasons of several learners, each once.
+
+    >>> united_caveats(("a", "b"), ("b", "c"))
+    ('a', 'b', 'c')
+    """
+    return tuple(dict.fromkeys(one for reasons in of_learners for one in reasons))[:MOST]

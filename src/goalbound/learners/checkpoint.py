@@ -9,7 +9,7 @@ No array is listed anywhere: the structs of a learner say what there is (:func:`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
-from goalbound.learners.caveats import checked_caveats
-from goalbound.learners.saved_episodes import episode_arrays, restore_episodes
+from goalbound.jit.records import named_arrays
+from goalbound.jit.struct import Struct
+from goalbound.learners.card import checked_caveats
+from goalbound.learners.episode import LearnerEpisode
 from goalbound.models.files.array_file import ANY, FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import GOAL_KEYS, SUPPORT_ARRAYS, goal_header, support_arrays, support_from
-from goalbound.models.files.ranges import MANY, matching
+from goalbound.models.files.ranges import MANY, matching, within
 from goalbound.models.files.saved_files import SavedFiles
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ L = TypeVar("L", bound="LearnerBase")
 Arrays = dict[str, NDArray[Any]]
 _KEYS = ("settings", "stream", "acts", "abandoned", "caveats", "ids", "state_names", "action_names")
 _AT_ONCE = 2**16  # bytes
+_EPISODES = "episodes"
+_PLACES = ("state", "action", "acted")
+"""Columns ``episodes.at.state`` and so on: the attributes of an episode beside its state struct, -1 for None."""
 
 
 def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -47,7 +52,7 @@ def write_checkpoint(learner: LearnerBase, path: str | PathLike[str], *, overwri
         "kind": learner.kind,
         "settings": learner.settings.as_json(),
         "stream": state_of(learner._rng) if learner.settings.draws else None,
-        "acts": learner._pending.acts,
+        "acts": learner._visits.acts,
         "abandoned": learner.abandoned,
         "caveats": list(learner.caveats),
         "ids": [one.id for one in episodes],
@@ -91,7 +96,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
         for name, target in learner._state_arrays():
             _fill(target, matching(arrays, name, target.shape, target.dtype))
         learner._check_state()
-        of_episodes = restore_episodes(learner, header["ids"], header["acts"], arrays)
+        of_episodes = _restore_episodes(learner, header["ids"], header["acts"], arrays)
         learned = {name for name, _ in learner._state_arrays()}
         unknown = sorted(set(arrays) - {*SUPPORT_ARRAYS, *learner._given_arrays(), *learned, *of_episodes})
         if unknown:
@@ -111,6 +116,100 @@ def _fill(target: NDArray[Any], source: NDArray[Any]) -> None:
         part = slice(start, start + _AT_ONCE)
         if not np.array_equal(old[part], new[part]):
             old[part] = new[part]
+
+
+def episode_arrays(learner: LearnerBase, episodes: Sequence[LearnerEpisode]) -> Arrays:
+    """Each field of the state of open episodes as one column [K, ...], a row an episode, by their names in a file."""
+    if not episodes:
+        return {}
+    fields = named_arrays(_EPISODES, learner._new_episode_state())
+    columns = {name: np.empty((len(episodes), *array.shape), array.dtype) for name, array in fields}
+    for place, episode in enumerate(episodes):
+        for name, array in named_arrays(_EPISODES, episode._arrays):
+            columns[name][place] = array
+    for name in _PLACES:
+        values = (getattr(one, f"_{name}") for one in episodes)
+        columns[f"{_EPISODES}.at.{name}"] = np.array([-1 if one is None else one for one in values], dtype=np.int64)
+    return columns
+
+
+def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping[str, NDArray[Any]]) -> set[str]:
+    """The episodes of a file go on, checked all at once; the names of their arrays."""
+    if type(acts) is not int or acts < 0:
+        raise FileFormatError(f"acts is {acts!r:.200}; it is a whole number, not negative")
+    learner._visits.acts = acts
+    _check_ids(ids)
+    count, template = len(ids), learner._new_episode_state()
+    if not count:
+        return set()
+    columns = {
+        name: matching(arrays, name, (count, *array.shape), array.dtype)
+        for name, array in named_arrays(_EPISODES, template)
+    }
+    places = [matching(arrays, f"{_EPISODES}.at.{name}", (count,), np.int64) for name in _PLACES]
+    states = states_of(template, columns)
+    within("number of progress", states.progress["number"], 1, learner._state.totals["episodes"])
+    within("number of progress, in the order of begin,", np.diff(states.progress["number"]), 1, np.inf)
+    _check_places(learner, *places)
+    planned = learner._check_episode_states(states, places[1] >= 0)
+    if not planned[places[1] >= 0].all():
+        raise FileFormatError("an episode has an action and no plan; an action needs a plan")
+    for place, (state, action, acted) in enumerate(zip(*(one.tolist() for one in places), strict=True)):
+        episode_state = learner._new_episode_state()
+        for name, array in named_arrays(_EPISODES, episode_state):
+            array[...] = columns[name][place]
+        episode = LearnerEpisode(learner, episode_state, id=ids[place])
+        episode._state = None if state < 0 else state
+        if action >= 0:
+            episode._action, episode._acted = action, acted
+            episode._pair = learner.support.pair(state, action)
+        learner._loaded.append(episode)
+    waiting = [one for one in learner._loaded if one._acted is not None]
+    for episode in sorted(waiting, key=lambda one: one._acted or 0):
+        learner._visits.hold(episode)  # in the order of act
+    return {*columns, *(f"{_EPISODES}.at.{name}" for name in _PLACES)}
+
+
+def _check_ids(ids: Any) -> None:
+    if not isinstance(ids, list):
+        raise FileFormatError("ids is no list")
+    named = [id for id in ids if id is not None]
+    for id in named:
+        if type(id) is not int and (type(id) is not str or not id):
+            raise FileFormatError(f"the id of an episode is {id!r:.200}; it is a name, a whole number or null")
+    if len(set(named)) < len(named):
+        raise FileFormatError("two episodes have one id; each has its own, or null")
+
+
+def _check_places(
+    learner: LearnerBase, state: NDArray[np.int64], action: NDArray[np.int64], acted: NDArray[np.int64]
+) -> None:
+    """[K] where each episode is, the action whose outcome is awaited and its number in the order of act; or -1."""
+    within("state of an episode", state, -1, learner.support.states - 1)
+    within("action of an episode", action, -1, learner.support.actions - 1)
+    within("acted of an episode", acted, -1, learner._visits.acts - 1)
+    waits = action >= 0
+    if ((acted >= 0) != waits).any() or (waits & (state < 0)).any():
+        raise FileFormatError("an episode has an action without a state, or without its number in the order of act")
+    if len(np.unique(acted[waits])) < waits.sum():
+        raise FileFormatError("two actions of episodes have one number in the order of act")
+
+
+def states_of(template: Any, columns: Mapping[str, NDArray[Any]], path: str = _EPISODES) -> Any:
+    """A struct as ``template``, whose arrays are the columns, and whose records have as many entries."""
+    fields = {}
+    for name, value in template._asdict().items():
+        here = f"{path}.{name}"
+        if isinstance(value, Struct):
+            fields[name] = states_of(value, columns, here)
+        elif isinstance(value, np.void):
+            names = value.dtype.names or ()
+            fields[name] = np.empty(len(columns[f"{here}.{names[0]}"]), value.dtype)
+            for field in names:
+                fields[name][field] = columns[f"{here}.{field}"][:, 0]
+        else:
+            fields[name] = columns.get(here, value)
+    return type(template)(**fields)
 
 
 def _checked_reasons(counts: Any) -> dict[str, int]:

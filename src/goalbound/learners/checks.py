@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence.statistics import step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
-from goalbound.jit.compile import engine
-from goalbound.models import LinearCSSP, Step, Support
-from goalbound.models.arrays import Rows
+from goalbound.models import Step, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_list, check_type, short_repr
-from goalbound.planning.kernels import graph
-from goalbound.planning.reduction import reverse_of
+
+if TYPE_CHECKING:
+    from goalbound.models import LinearCSSP
 
 
 def checked_support(support: object, possible: NDArray[np.bool_] | None = None) -> Support:
@@ -44,6 +43,11 @@ def checked_support(support: object, possible: NDArray[np.bool_] | None = None) 
 
 def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
     """[S] the states from which possible next states lead to the goal."""
+    from goalbound.jit.compile import engine
+    from goalbound.models.arrays import Rows
+    from goalbound.planning.kernels import graph
+    from goalbound.planning.reduction import reverse_of
+
     chances = np.ones(support.triples) if possible is None else possible.astype(np.float64)
     rows = Rows(support.pair_start, support.next_start, support.next_state, np.zeros(support.pairs), chances)
     for array in (rows.losses, rows.probabilities):  # read-only like a problem's own: one compiled form serves both
@@ -124,32 +128,6 @@ def is_as_proposed(support: Support, step: Step, action: int | None) -> bool:
     """Whether a step played the action that was proposed; None: none was."""
     played = support.action(step_parts(step)[1])
     return action is not None and played == action
-
-
-def check_step_from(support: Support, step: Step, at: int | None) -> None:
-    """An error unless a step is from where the episode is, if that is known."""
-    said = support.state(step_parts(step)[0])
-    if at is not None and said != at:
-        raise LearnerError(
-            f"the step is from {support.state_name(said)}, but the episode is in {support.state_name(at)}; if it got "
-            "there by itself, moved_to(state) comes first"
-        )
-
-
-def check_own_step(support: Support, step: Step, at: int | None, action: int | None) -> None:
-    """An error unless a step follows from where the episode is and what it chose."""
-    if action is None or at is None:
-        raise LearnerError(
-            "no action was chosen; act(state) comes before observe(step), with allowed=[action] where somebody acts "
-            "without asking, or observe(step, overridden=True) where that was not said before"
-        )
-    check_step_from(support, step, at)
-    if not is_as_proposed(support, step, action):
-        raise LearnerError(
-            f"the step played {support.action_name(support.action(step[1]))}, but {support.action_name(action)} was "
-            "chosen; if somebody plays another action than was proposed, begins(action) says so in time, and "
-            "observe(step, overridden=True) learns from it where nobody did"
-        )
 
 
 def one_component(learner: Any) -> Any:

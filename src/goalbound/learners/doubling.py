@@ -8,11 +8,12 @@ which is doubled. The paper's own trigger, an optimistic value above B, is enoug
 from math import log
 from typing import NamedTuple
 
-from goalbound.confidence.model_prior import begin_sums_with_models
+from goalbound.confidence.declared import begin_sums_with_models
 from goalbound.confidence.protocol import erase, start
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.learners.loop import contradicts_bound, invalidate, max_optimistic_value, plan
 from goalbound.learners.state import CHANGE_LOG_SIZE
+from goalbound.learners.visits import forget_missing
 from goalbound.planning.kernels.stochastic_rows import cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond
 
@@ -22,24 +23,12 @@ LONG_INTERVAL = 48.0
 """Of an interval that contradicts the bound."""
 
 plan_under_bound = Slot("plan_under_bound")
-"""``(constants, state, view, workspace, sweeps) -> bool`` a plan, and whether value iteration came to its end."""
-
-
-class BoundSlots(NamedTuple):
-    """The kernels of a loss bound."""
-
-    plan_under_bound: Kernel
-    contradicts_bound: Kernel
-
-    def filling(self) -> dict[Slot, Kernel]:
-        """The kernels by their slots."""
-        return {plan_under_bound: self.plan_under_bound, contradicts_bound: self.contradicts_bound}
-
-
-@lean
-def bounded_plan(constants, state, view, workspace, sweeps):
-    """A plan under the loss bound. Returns whether value iteration came to its end."""
-    return plan_under_bound(constants, state, view, workspace, sweeps)
+"""``(constants, state, view, workspace, sweeps) -> bool`` a plan under the loss bound, and whether value iteration came
+to its end."""
+bound_doubled = Slot("bound_doubled")
+"""``(constants, state)`` an interval has doubled the loss bound."""
+restart_log = Slot("restart_log")
+"""``(state) -> log`` of the share of the failure probability that the data since the last restart has."""
 
 
 @lean
@@ -49,12 +38,36 @@ def never_contradicts(constants, state, view):
 
 
 @lean
-def plan_with_doubling(constants, state, view, workspace, sweeps):
-    """A plan under a loss bound that it does not contradict: the first half of the doubling trick. Returns whether
-    value iteration came to its end.
+def data_is_kept(constants, state):
+    """Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for
+    it."""
 
-    Departs from the paper: the confidence sets do not depend on B, so the data is kept unless ``forget`` asks for it.
-    """
+
+@lean
+def whole_failure(state):
+    """Data that is never forgotten has all of it."""
+    return 0.0
+
+
+@lean
+def share_after_restarts(state):
+    """The shares of all restarts sum to 1. (Departs from the paper, which gives each the whole.)"""
+    share = RESTART_SHARE / (state.totals["restarts"] + 1.0) ** 2
+    return -log(share)
+
+
+@lean
+def plan_and_double(constants, state, view, workspace, sweeps):
+    """The first half of the doubling trick: a plan that contradicts the loss bound raises its own. The bound of the
+    learner follows if the plan is followed."""
+    ended = plan(constants, state, view, workspace, sweeps)
+    view.progress["loss_bound"] = doubled_beyond(view.progress["loss_bound"], max_optimistic_value(constants, view))
+    return ended
+
+
+@lean
+def plan_and_forget(constants, state, view, workspace, sweeps):
+    """The same as printed: where the bound is raised the data is forgotten, and planning starts over."""
     ended = False
     for _ in range(MOST_DOUBLINGS):
         ended = plan(constants, state, view, workspace, sweeps)
@@ -62,8 +75,6 @@ def plan_with_doubling(constants, state, view, workspace, sweeps):
         if not optimistic > view.progress["loss_bound"]:
             return ended
         view.progress["loss_bound"] = doubled_beyond(view.progress["loss_bound"], optimistic)
-        if not constants.forget:
-            return ended
         state.totals["loss_bound"] = view.progress["loss_bound"]
         state.totals["doublings"] += 1
         restart(constants, state)
@@ -88,23 +99,36 @@ def contradicts_by_loss(constants, state, view):
     if state.totals["loss_bound"] <= bound:
         state.totals["loss_bound"] = 2.0 * bound
         state.totals["doublings"] += 1
-        if constants.forget:
-            restart(constants, state)
+        bound_doubled(constants, state)
     return True
-
-
-GIVEN = BoundSlots(plan, never_contradicts)
-"""The bound that was given, or none: for learners whose plans need no bound."""
-DOUBLING = BoundSlots(plan_with_doubling, contradicts_by_loss)
-"""The bound is sought from 1 on."""
 
 
 @lean
 def restart(constants, state):
-    """The bound has doubled, and all data is forgotten. New data is as sure as before all restarts together: the
-    shares of the failure probability sum to 1. (Departs from the paper, which gives each the whole.)"""
+    """The bound has doubled, and all data is forgotten. New data is as sure as before all restarts together."""
     state.totals["restarts"] += 1
     reset_data(constants, state)
+
+
+class BoundSlots(NamedTuple):
+    """The kernels of a loss bound."""
+
+    plan_under_bound: Kernel
+    contradicts_bound: Kernel
+    bound_doubled: Kernel = data_is_kept
+    restart_log: Kernel = whole_failure
+
+    def filling(self) -> dict[Slot, Kernel]:
+        """The kernels by their slots."""
+        return dict(zip((plan_under_bound, contradicts_bound, bound_doubled, restart_log), self, strict=True))
+
+
+GIVEN = BoundSlots(plan, never_contradicts)
+"""The bound that was given, or none: for learners whose plans need no bound."""
+DOUBLING = BoundSlots(plan_and_double, contradicts_by_loss)
+"""The bound is sought from 1 on, and the data is kept."""
+FORGETTING = BoundSlots(plan_and_forget, contradicts_by_loss, restart, share_after_restarts)
+"""The bound is sought from 1 on, and the data is forgotten whenever it is raised."""
 
 
 @lean
@@ -116,9 +140,7 @@ def reset_data(constants, state):
     """
     state.totals["squared_losses"] = 0.0
     state.totals["logged"] = 0
-    if constants.forget:
-        share = RESTART_SHARE / (state.totals["restarts"] + 1.0) ** 2
-        state.totals["restart_log"] = -log(share)
+    state.totals["restart_log"] = restart_log(state)
     for pair in range(len(state.revision)):
         if state.totals["restarts"] > 0:
             erase_sums(constants, state, pair)
@@ -135,27 +157,25 @@ def reset_data(constants, state):
 def erase_sums(constants, state, pair):
     """All sums of a pair become what they are without data."""
     regression = state.regression
-    size = regression.gram.shape[1]
-    for r in range(size):
-        for c in range(size):
-            regression.gram[pair, r, c] = constants.regularization if r == c else 0.0
-            regression.gram_low[pair, r, c] = 0.0
-            regression.inverse[pair, r, c] = 1.0 / constants.regularization if r == c else 0.0
-        regression.loss_sums[pair, r] = 0.0
-        regression.loss_low[pair, r] = 0.0
-        regression.goal_sums[pair, r] = 0.0
-        regression.goal_low[pair, r] = 0.0
-        state.pending.contexts[pair, r] = 0
-    state.pending.visits[pair] = 0
-    state.pending.norms[pair] = 0
-    state.log_det[pair] = 0.0
-    regression.visits[pair] = 0
+    first = constants.next_start[pair]
+    last = constants.next_start[pair + 1]
+    regression.gram[pair] = 0.0
+    regression.inverse[pair] = 0.0
+    for j in range(regression.gram.shape[1]):
+        regression.gram[pair, j, j] = constants.regularization
+        regression.inverse[pair, j, j] = 1.0 / constants.regularization
+    regression.gram_low[pair] = 0.0
+    regression.loss_sums[pair] = 0.0
+    regression.loss_low[pair] = 0.0
+    regression.goal_sums[pair] = 0.0
+    regression.goal_low[pair] = 0.0
+    regression.next_sums[first:last] = 0.0
+    regression.next_low[first:last] = 0.0
+    regression.seen_index[first:last] = -1
     regression.seen[pair] = 0
-    for k in range(constants.next_start[pair], constants.next_start[pair + 1]):
-        regression.seen_index[k] = -1
-        for j in range(size):
-            regression.next_sums[k, j] = 0.0
-            regression.next_low[k, j] = 0.0
+    regression.visits[pair] = 0
+    forget_missing(state, pair)
+    state.log_det[pair] = 0.0
 
 
 @lean

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.statistics import checked_step
-from goalbound.errors import ArgumentError, LearnerError
-from goalbound.jit.records import assign
-from goalbound.learners.checks import allowed_pairs, check_own_step, check_step_from, checked_state, is_as_proposed
+from goalbound.confidence.statistics import checked_step, step_parts
+from goalbound.errors import ArgumentError, InputError, LearnerError
+from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
-from goalbound.learners.parking import copied_record, packed, unpack_into
-from goalbound.learners.plan import Plan
 from goalbound.models import Step
 from goalbound.models.validation import check_bool, set_readonly, short_repr
 
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
     from goalbound.learners.explanation import Explanation
+    from goalbound.learners.plan import Plan
 
 NO_REASON = "no reason given"
 """Under it episodes are counted that were abandoned without one."""
@@ -31,8 +29,7 @@ MOST_REASONS, OTHER_REASONS = 100, "other"
 def count_reason(counts: dict[str, int], reason: str, count: int = 1) -> None:
     """Count a reason for which episodes were abandoned.
 
-    What is left of many reasons depends on the order in which they came first, and not on when they are counted: the
-    counts of a log, or of a file of an older version, come to the same.
+    What is left of many reasons depends on the order in which they came first, and not on when they are counted.
     """
     known = reason if reason in counts or len(counts) < MOST_REASONS else OTHER_REASONS
     counts[known] = counts.get(known, 0) + count
@@ -46,31 +43,18 @@ class LearnerEpisode:
     """
 
     def __init__(self, learner: LearnerBase, episode_state: Any, *, id: str | int | None = None) -> None:
-        self._set_up(learner, id, episode_state, getattr(episode_state, "context", _NO_CONTEXT), episode_state.progress)
-
-    @classmethod
-    def from_packed(
-        cls, learner: LearnerBase, data: bytes, context: NDArray[np.float64] | None, progress: np.void, *,
-        id: str | int | None = None,
-    ) -> LearnerEpisode:  # fmt: skip
-        """An episode that is packed (:meth:`park`); ``context`` and ``progress`` are those in ``data``."""
-        episode = cls.__new__(cls)
-        episode._set_up(learner, id, data, _NO_CONTEXT if context is None else context.copy(), copied_record(progress))
-        return episode
-
-    def _set_up(
-        self, learner: LearnerBase, id: str | int | None, held: Any, context: NDArray[np.float64], progress: np.void
-    ) -> None:
         self.learner = learner
         self.id = id
-        self._held: Any = held
-        self._context = context
-        self._progress = progress
+        self._held: Any = episode_state
+        self._context: NDArray[np.float64] = getattr(episode_state, "context", _NO_CONTEXT)
+        self._progress: np.void = episode_state.progress
         self._state: int | None = None
         self._action: int | None = None
         self._acted: int | None = None  # the number of the visit whose outcome is awaited, in the order of act
         self._pair = -1  # the pair of that visit
-        learner._hold(self)
+        learner._open.add(self)
+        if id is not None:
+            learner._named[id] = self
 
     # A copy of an episode comes with a copy of its learner.
     __getstate__ = copied_state
@@ -81,31 +65,7 @@ class LearnerEpisode:
     def _arrays(self) -> Any:
         if self._held is None:
             raise LearnerError("the episode has ended; begin(context) a new one")
-        if type(self._held) is bytes:
-            self._unpark(self._held)
         return self._held
-
-    @property
-    def is_parked(self) -> bool:
-        """Whether it is packed (:meth:`park`)."""
-        return type(self._held) is bytes
-
-    def park(self) -> None:
-        """Take a fraction of the memory until it is used again, which then takes a moment longer; nothing else changes.
-
-        For programs with many open episodes of which most wait.
-        """
-        if self._held is None or self.is_parked:
-            return
-        self._context, self._progress = self._context.copy(), copied_record(self._progress)
-        self._held = packed(self._held)
-
-    def _unpark(self, data: bytes) -> None:
-        episode_state = self.learner._new_episode_state()
-        unpack_into(episode_state, data)
-        assign(episode_state.progress, self._progress)  # it may have changed meanwhile
-        self._held, self._progress = episode_state, episode_state.progress
-        self._context = getattr(episode_state, "context", _NO_CONTEXT)
 
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """The action (its number) to play in a state. Plans if there is no plan to follow (lines 7 and 25).
@@ -118,7 +78,8 @@ class LearnerEpisode:
         the goal by the values of the plan (ties: the lowest), and what is explored at random is among the allowed
         ones. With a single one, this says what somebody does before its outcome is known.
         """
-        support, episode_state = self.learner.support, self._arrays
+        learner, episode_state = self.learner, self._arrays
+        support = learner.support
         here = checked_state(support, state, self._state)
         pairs = None if allowed is None else allowed_pairs(support, here, allowed)
         if self._action is not None:
@@ -128,11 +89,11 @@ class LearnerEpisode:
                     "now; if it was not played, take_back() comes first, or begins(action) says what was"
                 )
             return self._action
-        pair = self.learner._choose(episode_state, here, pairs)
+        pair = learner._choose(episode_state, here, pairs)
+        learner._before_visit(self, pair)
+        learner._visits.make(self, pair)
         self._state = here
         self._action = int(support.pair_action[pair])
-        self.learner._await_outcome(self, pair)
-        self.learner._note_known(self)
         return self._action
 
     def begins(self, action: int | str) -> None:
@@ -201,25 +162,55 @@ class LearnerEpisode:
         episode and nothing was learned since it acted or arrived in its state. A step that is never reported must be
         missing for reasons that have nothing to do with its outcome.
         """
-        support = self.learner.support
-        if self.ended:
+        learner = self.learner
+        support = learner.support
+        if self._held is None:
             raise LearnerError("the episode has ended; nothing can follow the goal")
-        step, is_clipped = self.learner._plain_step(step)
-        foreign = check_bool(overridden, "overridden") and not is_as_proposed(support, step, self._action)
-        if foreign:
-            check_step_from(support, step, self._state)
+        is_clipped = False
+        if learner._loss_scale is not None:
+            step, is_clipped = learner._plain_step(step)
+        try:
+            pair, place = checked_step(support, step)
+        except InputError:
+            self._check_follows(step, overridden=overridden)  # its words say more where the step does not follow
+            raise
+        loss = float(step[2])
+        is_proposed = self._action == support.pair_action[pair] and self._state == support.pair_state[pair]
+        if not is_proposed or overridden is not False:
+            self._check_follows(step, overridden=overridden)
+        learner._check_possible(pair, place, self._context)
+        if is_proposed:
+            learner._observe(self, pair, place, loss)
+            learner._visits.settle(self)
         else:
-            check_own_step(support, step, self._state, self._action)
-        pair, place = checked_step(support, step)
-        self.learner._check_possible(pair, place, self._context)
-        if foreign:
             self.take_back()
-            self.learner._override(self, pair, place, float(step[2]))
-        else:
-            self.learner._observe(self, pair, place, float(step[2]))
-        self.learner.clipped += is_clipped
-        self._go_to(support.state(step[3]))
-        self.learner._after_learning()
+            learner._override(self, pair, place, loss)
+        learner.clipped += is_clipped
+        self._go_to(int(support.next_state[place]))
+        learner._after_learning()
+
+    def _check_follows(self, step: Step, *, overridden: bool) -> None:
+        """An error unless a step follows from where the episode is and, if not ``overridden``, from what it chose."""
+        support = self.learner.support
+        own = not check_bool(overridden, "overridden")
+        if own and self._action is None:
+            raise LearnerError(
+                "no action was chosen; act(state) comes before observe(step), with allowed=[action] where somebody "
+                "acts without asking, or observe(step, overridden=True) where that was not said before"
+            )
+        parts = step_parts(step)
+        state, action = support.state(parts[0]), support.action(parts[1])
+        if self._state is not None and self._state != state:
+            raise LearnerError(
+                f"the step is from {support.state_name(state)}, but the episode is in "
+                f"{support.state_name(self._state)}; if it got there by itself, moved_to(state) comes first"
+            )
+        if own and self._action is not None and self._action != action:
+            raise LearnerError(
+                f"the step played {support.action_name(action)}, but {support.action_name(self._action)} was chosen; "
+                "if somebody plays another action than was proposed, begins(action) says so in time, and "
+                "observe(step, overridden=True) learns from it where nobody did"
+            )
 
     def take_back(self) -> None:
         """The action that ``act`` proposed was not played, and will not be. Nothing is awaited any more. What was drawn
@@ -233,7 +224,7 @@ class LearnerEpisode:
         If it was played, and only its outcome is missing, that is :meth:`moved_to` or :meth:`abandon`.
         """
         if self._arrays is not None and self._action is not None:
-            self.learner._abandon(self, missing_at_random=True)
+            self.learner._visits.lose(self, at_random=True)
             self._action = None
 
     def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
@@ -248,7 +239,8 @@ class LearnerEpisode:
         there = self.learner.support.state(state)
         check_bool(missing_at_random, "missing_at_random")
         if self._action is not None:
-            self.learner._abandon(self, missing_at_random)
+            self.learner._visits.lose(self, at_random=missing_at_random)
+        self.learner._note_known(self)
         self._go_to(there)
 
     def abandon(self, reason: str = NO_REASON, *, missing_at_random: bool = False) -> None:
@@ -269,21 +261,21 @@ class LearnerEpisode:
         if self._held is None:
             return
         if self._action is not None:
-            self.learner._abandon(self, missing_at_random)
-        self.learner._count_abandoned(reason)
+            self.learner._visits.lose(self, at_random=missing_at_random)
+        count_reason(self.learner._abandoned, reason)
         self._action = None
         self._end()
 
     def _go_to(self, state: int) -> None:
         self._action = None
         self._state = state
-        self.learner._note_known(self)
         if state == self.learner.support.states:
             self._end()
 
     def _end(self) -> None:
         self._held = None  # what is left of an episode that ended is small
-        self.learner._release(self)
+        if self.id is not None:
+            self.learner._named.pop(self.id, None)
 
     @property
     def ended(self) -> bool:
@@ -310,9 +302,7 @@ class LearnerEpisode:
     def plan(self) -> Plan | None:
         """The plan that is held, or None: the next ``act`` makes a new one, or the learner has no contexts and plans
         for all its episodes together (``learner.plan()``)."""
-        held = None if self._held is None else self.learner._held_plan(self._arrays)
-        found: Plan | None = self.learner._in_unit(held)
-        return found
+        return None if self._held is None else self.learner._in_unit(self.learner._held_plan(self._arrays))
 
     @property
     def number(self) -> int:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass, replace
+from math import isfinite
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.frames import data_frame
-from goalbound.models import SSP, BallSet, IntervalSet, LossScale
-from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models import SSP, BallSet, IntervalSet
+from goalbound.models.amounts import Amounts, each, interval, nearest
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning import PolicyBounds
 from goalbound.planning.policy_bounds import normalised
@@ -44,7 +45,7 @@ class NextState:
 
 
 @dataclass(frozen=True)
-class ActionExplanation:
+class ActionExplanation(Amounts):
     """An action of the state.
 
     Attributes:
@@ -73,9 +74,11 @@ class ActionExplanation:
     known: bool | None
     pull: float = 0.0
 
+    _amounts: ClassVar = {"loss": nearest, "loss_interval": interval, "value": nearest, "value_interval": interval}
+
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Amounts):
     """Why a learner would play an action in a state under a context: ``print`` it, or show it in a notebook.
 
     Attributes:
@@ -85,7 +88,6 @@ class Explanation:
         chosen: the place in ``actions`` of the one that is played.
         reason: why, in one sentence, and in a second one if nothing is known under the context.
         guarantee: how far the intervals can be trusted, or that there are none.
-        loss_scale: the unit of losses and values; None: losses of a step are in [0, 1].
         notes: what makes the estimates misleading, one sentence each.
     """
 
@@ -95,20 +97,9 @@ class Explanation:
     chosen: int
     reason: str
     guarantee: str
-    loss_scale: LossScale | None = None
     notes: tuple[str, ...] = ()
 
-    def in_unit(self, scale: LossScale) -> Explanation:
-        """The same in a unit of the user's own; ends of intervals are rounded outwards."""
-        check_unit(scale, self.loss_scale)
-        actions = tuple(
-            replace(
-                one, loss=scale.to_unit(one.loss), loss_interval=_in_unit(scale, one.loss_interval),
-                value=scale.to_unit(one.value), value_interval=_in_unit(scale, one.value_interval),
-            )
-            for one in self.actions
-        )  # fmt: skip
-        return replace(self, actions=actions, loss_scale=scale)
+    _amounts: ClassVar = {"actions": each}
 
     def playing(self, action: int, reason: str, *, note: str | None = None) -> Explanation:
         """The same actions, where this one is played for another reason than that of the plan."""
@@ -130,25 +121,24 @@ class Explanation:
 
     @property
     def _head(self) -> list[str]:
-        return [with_unit(name, self.loss_scale) if name in IN_UNIT else name for name in HEAD]
+        return [self._with_unit(name) if name in IN_UNIT else name for name in HEAD]
 
     def __str__(self) -> str:
         rows = [
             [("* " if place == self.chosen else "  ") + one_line(one.action), *self._cells(one)]
             for place, one in enumerate(self.actions)
         ]
-        return "\n".join(
-            [
-                f"In {one_line(self.state)}: {one_line(self.reason)}", table(self._head, rows, "lrrrrrl"),
-                *map(one_line, self.notes), self.guarantee,
-            ]
-        )  # fmt: skip
+        title = f"In {one_line(self.state)}: {one_line(self.reason)}"
+        return "\n".join([title, table(self._head, rows, "lrrrrrl"), *map(one_line, self.notes), self.guarantee])
 
     def _cells(self, one: ActionExplanation) -> list[str]:
         low, high = ("", "") if one.value_interval is None else (f"{end:.4g}" for end in one.value_interval)
         ball = "" if one.radius is None else f" (within {one.radius:.2g})"
         known = {None: "", True: ", known", False: ""}[one.known]
-        led = ", ".join(one_line(following.state) + " " + _probability(following) for following in one.next_states)
+        led = ", ".join(
+            one_line(following.state) + " " + _spread(following.probability, following.interval, digits=2)
+            for following in one.next_states
+        )
         return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
 
     def _repr_html_(self) -> str:
@@ -163,61 +153,41 @@ class Explanation:
     def frame(self, *, arrow: bool = False) -> Any:
         """One row per action: its name, whether it is the chosen one, loss and value with the ends of their intervals
         (missing without confidence sets), visits, known. A data frame of pandas, or a table of Arrow."""
-        none = (None, None)
-        return data_frame(
-            {
-                "action": [one.action for one in self.actions],
-                "chosen": [place == self.chosen for place in range(len(self.actions))],
-                "loss": [one.loss for one in self.actions],
-                "loss_low": [(one.loss_interval or none)[0] for one in self.actions],
-                "loss_high": [(one.loss_interval or none)[1] for one in self.actions],
-                "value": [one.value for one in self.actions],
-                "value_low": [(one.value_interval or none)[0] for one in self.actions],
-                "value_high": [(one.value_interval or none)[1] for one in self.actions],
-                "visits": [one.visits for one in self.actions],
-                "known": [one.known for one in self.actions],
-            },
-            arrow=arrow,
-        )
+        columns: dict[str, Any] = {
+            "action": [one.action for one in self.actions],
+            "chosen": [place == self.chosen for place in range(len(self.actions))],
+        }
+        for name in ("loss", "value"):
+            ends = [getattr(one, f"{name}_interval") or (None, None) for one in self.actions]
+            columns[name] = [getattr(one, name) for one in self.actions]
+            columns[f"{name}_low"] = [low for low, _ in ends]
+            columns[f"{name}_high"] = [high for _, high in ends]
+        columns["visits"] = [one.visits for one in self.actions]
+        columns["known"] = [one.known for one in self.actions]
+        return data_frame(columns, arrow=arrow)
 
     def plot(self, axes: Any = None) -> Any:
         """Each action's loss until the goal: the estimate as a point, and what is plausible as an interval; the chosen
         one is marked. The Matplotlib axes."""
         intervals = [one.value_interval or (np.nan, np.nan) for one in self.actions]
-        names = [f"{one.action} (chosen)" if place == self.chosen else one.action
-                 for place, one in enumerate(self.actions)]  # fmt: skip
+        names = [one.action for one in self.actions]
+        names[self.chosen] += " (chosen)"
         values = np.array([one.value for one in self.actions])
         rows = Rows(
-            names, [low for low, _ in intervals], [high for _, high in intervals],
-            np.where(np.isfinite(values), values, np.nan), [pluralize(one.visits, "visit") for one in self.actions],
-        )  # fmt: skip
-        label = with_unit(f"loss until the goal from {self.state}", self.loss_scale)
+            names,
+            [low for low, _ in intervals],
+            [high for _, high in intervals],
+            np.where(np.isfinite(values), values, np.nan),
+            [pluralize(one.visits, "visit") for one in self.actions],
+        )
+        label = self._with_unit(f"loss until the goal from {self.state}")
         line = "" if all(one.value_interval is None for one in self.actions) else "; line: plausible"
         return draw_rows(rows, label=f"{label}; point: estimate{line}", axes=axes)
 
     def as_json(self) -> dict[str, Any]:
         """What :mod:`json` writes as it is: infinite numbers are the text "infinite", what there is not is null."""
-        return {
-            "state": self.state, "context": list(self.context), "chosen": self.actions[self.chosen].action,
-            "reason": self.reason, "guarantee": self.guarantee, "notes": list(self.notes),
-            "unit": None if self.loss_scale is None else self.loss_scale.unit,
-            "actions": [
-                {
-                    "action": one.action, "number": one.number, "loss": one.loss,
-                    "loss_interval": _json_interval(one.loss_interval), "radius": one.radius,
-                    "next_states": [
-                        {
-                            "state": following.state, "probability": following.probability,
-                            "interval": _json_interval(following.interval),
-                        }
-                        for following in one.next_states
-                    ],
-                    "value": _json_number(one.value), "value_interval": _json_interval(one.value_interval),
-                    "visits": one.visits, "known": one.known, "pull": one.pull,
-                }
-                for one in self.actions
-            ],
-        }  # fmt: skip
+        plain: dict[str, Any] = _plain(self)
+        return plain | {"chosen": self.actions[self.chosen].action, "unit": self.unit}
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,27 +229,22 @@ def ridge_pull(inverse_gram: Floats, context: Floats, regularization: float) -> 
 
 def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:
     """The explanation of what the plan plays in a state."""
-    support = evidence.model.support
-    low = high = None
-    if evidence.sets is not None and evidence.bounds is not None:
-        low, high = pair_bounds(normalised(evidence.sets), evidence.bounds.lower, evidence.bounds.upper)
+    support, bounds = evidence.model.support, evidence.bounds
     pairs = range(int(support.pair_start[state]), int(support.pair_start[state + 1]))
-    actions = tuple(
-        _explained(evidence, pair, None if low is None or high is None else (float(low[pair]), float(high[pair])))
-        for pair in pairs
-    )
+    intervals: list[Interval | None] = [None] * len(pairs)
+    if evidence.sets is not None and bounds is not None:
+        low, high = pair_bounds(normalised(evidence.sets), bounds.lower, bounds.upper)
+        intervals = [(float(low[pair]), float(high[pair])) for pair in pairs]
+    actions = tuple(_explained(evidence, pair, ends) for pair, ends in zip(pairs, intervals, strict=True))
     chosen = next(place for place, one in enumerate(actions) if one.number == evidence.policy[state])
-    if evidence.bounds is None:
-        guarantee = "This learner has no confidence sets, so there are no bounds."
-    else:
-        guarantee = evidence.bounds.guarantee
+    no_bounds = "This learner has no confidence sets, so there are no bounds."
     return Explanation(
         support.state_label(state),
         tuple(context.tolist()),
         actions,
         chosen,
         _reason(actions, chosen) + _ignorance(actions, chosen),
-        guarantee,
+        no_bounds if bounds is None else bounds.guarantee,
         notes=_notes(actions),
     )
 
@@ -365,25 +330,15 @@ def _ignorance(actions: tuple[ActionExplanation, ...], chosen: int) -> str:
     return ""
 
 
-def _in_unit(scale: LossScale, interval: Interval | None) -> Interval | None:
-    if interval is None:
-        return None
-    low, high = (np.array(end) for end in interval)
-    return float(amounts_at_least(scale, low)), float(amounts_at_most(scale, high))
-
-
-def _probability(following: NextState) -> str:
-    return _spread(following.probability, following.interval, digits=2)
-
-
 def _spread(number: float, interval: Interval | None, digits: int = 3) -> str:
     ends = "" if interval is None else f" [{interval[0]:.{digits}g}, {interval[1]:.{digits}g}]"
     return f"{number:.{digits}g}{ends}"
 
 
-def _json_number(number: float) -> float | str:
-    return float(number) if np.isfinite(number) else "infinite"
-
-
-def _json_interval(interval: Interval | None) -> list[float | str] | None:
-    return None if interval is None else [_json_number(end) for end in interval]
+def _plain(value: Any) -> Any:
+    """As JSON can say it; units are left out."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.name != "loss_scale"}
+    return "infinite" if isinstance(value, float) and not isfinite(value) else value

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from math import inf
 from typing import Any
 
+from goalbound.confidence.protocol import from_fields
 from goalbound.errors import ArgumentError
 from goalbound.learners.explore.protocol import ExplorationRule
 
@@ -45,12 +45,6 @@ def rule_from_json(values: Any, rooms: Iterable[Any] = ()) -> ExplorationRule:
             f"the exploration is {values!r:.200}; there are {', '.join(RULES)}, or give your own rule: "
             "load_learner(path, rooms=[rule])"
         )
-    rule = rule_class(values["name"])
-    kinds = {field.name: bool if field.name == "by_variance" else float for field in fields(rule)}
-    if set(values) != {"name", *kinds}:
-        raise ArgumentError(f"the exploration is {values!r:.200}; it needs {sorted(['name', *kinds])}")
-    given = {key: inf if values[key] is None else values[key] for key in kinds}
-    if any(type(given[key]) is not kind for key, kind in kinds.items()):
-        raise ArgumentError(f"the exploration is {values!r:.200}; it is a name, flags and numbers")
-    made: ExplorationRule = rule(**given)
+    given = {key: inf if value is None else value for key, value in values.items() if key != "name"}
+    made: ExplorationRule = from_fields(rule_class(values["name"]), given, f"the exploration {values['name']}")
     return made

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.checks import SLACK, check_watch, ridge_of, visited
-from goalbound.confidence.pending import UNIT, Pending
-from goalbound.confidence.regression import RegressionSums
+from goalbound.confidence.linearity import check_watch
+from goalbound.confidence.regression import FILE_SLACK, RegressionSums, ridge_of, visited
 from goalbound.errors import FileFormatError
 from goalbound.learners.state import EpisodeState
+from goalbound.learners.visits import check_missing
 from goalbound.models import Support
 from goalbound.models.files.ranges import LARGEST, MANY, around, within, within_record
 from goalbound.models.validation import check_distribution
@@ -49,7 +49,7 @@ def check_learner_state(learner: RidgeLearner) -> None:
     check_values(state.values)
     check_sums(state.regression, ridge, np.where(model.guessed, ridge, 0.0), model.losses, support)
     check_changes(state.revision, state.log_det, state.regression, ridge, int(state.totals["changes"]))
-    check_pending(state.pending, state.regression.visits, constants.regularization)
+    check_missing(state, constants.regularization)
     learner._assembly.room.check(learner)
     check_watch(state.watch, support)
 
@@ -107,16 +107,7 @@ def check_changes(revision: Integers, log_det: Floats, regression: RegressionSum
     eigenvalues = np.maximum(np.linalg.eigvalsh(data) - slack[:, None], 0.0)
     least = np.log1p(eigenvalues / ridge[:, None]).sum(axis=1)
     most = data.shape[1] * np.log1p((regression.visits + float(changes)) / ridge)
-    within("state.log_det", log_det, (1.0 - SLACK) * least - SLACK, 1.01 * most + 1.0)
-
-
-def check_pending(pending: Pending, visits: Integers, regularization: float) -> None:
-    """Visits without an outcome: a context has d entries that sum to 1, its norm is at most that of the first visit."""
-    within("pending visits", pending.visits, 0, visits)
-    units = pending.visits / UNIT + pending.contexts.shape[1] * pending.visits
-    within("pending contexts", pending.contexts, 0, np.minimum(units, MANY)[:, None])
-    within("pending contexts", pending.contexts.sum(axis=1), 0, units)
-    within("pending norms", pending.norms, 0, np.minimum(units * (1.01 / np.sqrt(regularization) + 1.0), MANY))
+    within("state.log_det", log_det, (1.0 - FILE_SLACK) * least - FILE_SLACK, 1.01 * most + 1.0)
 
 
 def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:

@@ -1,4 +1,4 @@
-"""Learners by ridge regression: the sums, the plans, the visits whose outcome is awaited, for any room and any rule."""
+"""Learners by ridge regression: the sums, the plans, the visits, for any room and any rule."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import Statistics
-from goalbound.confidence.active_set import new_projection_workspace
 from goalbound.confidence.linearity import NO_EPISODE
-from goalbound.confidence.protocol import Empty
+from goalbound.confidence.protocol import Empty, before_visit
 from goalbound.confidence.regression import new_regression_sums
 from goalbound.errors import ArgumentError, ProjectionFailed
-from goalbound.jit.compile import Kernel
+from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import assign
-from goalbound.learners import episode_loop
 from goalbound.learners import loop as kernels
-from goalbound.learners.base import LearnerBase, in_own_unit
-from goalbound.learners.batch import Batch
-from goalbound.learners.card import Card, ridge_card
-from goalbound.learners.caveats import SILENT_OVERRIDE, united_caveats
+from goalbound.learners.base import LearnerBase
+from goalbound.learners.border import in_own_unit
+from goalbound.learners.card import SILENT_OVERRIDE, Card, ridge_card, united_caveats
 from goalbound.learners.checks import check_leads, checked_support
-from goalbound.learners.doubling import bounded_plan, reset_data
+from goalbound.learners.doubling import plan_under_bound, reset_data
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.plan import Plan, make_plan
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.program import Assembly, Program
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
-from goalbound.learners.step_log import part_of, single_step
-from goalbound.learners.steps import StepArrays, learn_steps
-from goalbound.learners.visits import forecast, keep_pending
-from goalbound.models import LinearCSSP, Support
+from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
+from goalbound.learners.visits import count_without_outcome, statistics_of
+from goalbound.models import Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
-from goalbound.planning.kernels.value_iteration import INTERVAL_SET, doubled_beyond
+from goalbound.planning.kernels.value_iteration import doubled_beyond
 
 if TYPE_CHECKING:
     from goalbound.confidence import Estimate, Widths
     from goalbound.confidence.protocol import ConfidenceModel
-    from goalbound.learners.alarm import ModelViolation
+    from goalbound.learners.answers import ModelViolation
+    from goalbound.learners.batch import Batch
     from goalbound.learners.explanation import Explanation
-    from goalbound.models import BallSet, IntervalSet
+    from goalbound.learners.plan import Plan
+    from goalbound.models import BallSet, IntervalSet, LinearCSSP
     from goalbound.planning import PolicyBounds
     from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
 
+FAILED = (
+    "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. Raise the "
+    "regularization"
+)
 NO_AUDIT = Empty()
 """In the place of an audit where nobody watches."""
 
@@ -75,8 +76,6 @@ class RidgeLearner(LearnerBase):
     """The exploration rules of this class."""
     settings: Settings
     _state: LearnerState
-    _loop = episode_loop.play
-    _settings_type = Settings
     _warned = False
 
     def __init__(
@@ -96,13 +95,14 @@ class RidgeLearner(LearnerBase):
             raise ArgumentError("the prior is of another support or context size than the learner's")
         if prior is not None and prior.row_known.any():
             checked_support(support, prior.possible)
-        self._init_base(support, settings, rng, counted_early=settings.is_optimistic)
+        self._init_base(support, settings, rng, count=self._count_without_outcome if settings.is_optimistic else None)
         self.prior = prior
         size = settings.context_size
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
-        made = Assembly(settings, support, prior)
-        self._assembly = made
+        self._work = support.triples
+        made = self._assembly = Assembly(settings, support, prior)
         self._constants = made.constants
+        self._ceiling = made.ceiling(settings)
         self._state = new_learner_state(
             new_regression_sums(support.pairs, support.triples, size, settings.regularization),
             support.pair_start,
@@ -111,7 +111,7 @@ class RidgeLearner(LearnerBase):
             sets=made.room.new_state(made.run, made.constants.sets),
             watch=made.new_watch(),
         )
-        self._scratch = new_projection_workspace(int(np.diff(support.next_start).max()), size)
+        self._scratch = made.room.new_scratch(made.run)
         self._workspace = self._new_workspace()
         self._run(reset_data)(self._constants, self._state)
 
@@ -119,16 +119,17 @@ class RidgeLearner(LearnerBase):
     def _program(self) -> Program:
         return self._assembly.program
 
-    def _run(self, kernel: Kernel, work: int | None = None) -> Callable[..., Any]:
+    def _run(self, kernel: Kernel | Slot, work: int | None = None) -> Callable[..., Any]:
         """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
-        return self._effort.engine(self.support.triples if work is None else work)(self._program[kernel])
+        run = self._effort.engine(self._work if work is None else work)
+        return run(self._assembly.program[kernel])
 
     def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
         """Room to evaluate policies."""
         support, eliminates = self.support, self._assembly.eliminates
         if eliminates or self.settings.is_optimistic:
             return new_evaluation_workspace(support.states if eliminates else 0)
-        from goalbound.learners.krylov import new_krylov_workspace
+        from goalbound.learners.ridge import new_krylov_workspace
 
         return new_krylov_workspace(support, self._effort.engine(support.triples))
 
@@ -148,7 +149,8 @@ class RidgeLearner(LearnerBase):
         ``id`` is a name of yours, that no other open episode has: the learner holds the episode until it ends, and
         :meth:`episode` finds it, in checkpoints too.
         """
-        weights, id = self._checked_context(context), self._checked_id(id)
+        weights = self._checked_context(context)
+        id = None if id is None else self._checked_id(id)
         episode_state = self._new_episode_state()
         self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
         return LearnerEpisode(self, episode_state, id=id)
@@ -161,7 +163,8 @@ class RidgeLearner(LearnerBase):
         learner that samples shows the plan of its estimate.
         """
         weights = self._checked_context(context)
-        self._check_projections()
+        if self._state.totals["failed_projections"]:
+            raise ProjectionFailed(FAILED)
         episode_state = self._new_episode_state()
         totals = self._state.totals.copy()
         self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
@@ -337,19 +340,12 @@ class RidgeLearner(LearnerBase):
     @property
     def statistics(self) -> Statistics:
         """What was seen so far; it shows what the learner learns, as it learns."""
-        learner_state = self._state
-        return Statistics.over(
-            self.support,
-            learner_state.regression,
-            self.settings.regularization,
-            learner_state.pending,
-            holds_guesses=bool(self._constants.model.guessed.any()),
-        )
+        return statistics_of(self)
 
     @property
     def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
-        one; confidence sets are not (:mod:`goalbound.confidence.model_prior`)."""
+        one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
 
         return estimate_of(self)
@@ -362,10 +358,9 @@ class RidgeLearner(LearnerBase):
     @property
     def alarm(self) -> ModelViolation | None:
         """What first contradicted the linear model, or what was declared; None while nothing has."""
-        from goalbound.learners.alarm import model_violation
+        from goalbound.learners.answers import violation_of
 
-        declared = self.settings.loss_floor, self.prior
-        return model_violation(self._state.watch, self.support, self.settings.context_size, *declared)
+        return violation_of(self) if self._state.watch.violation["found"] else None
 
     @property
     def doublings(self) -> int:
@@ -391,6 +386,8 @@ class RidgeLearner(LearnerBase):
             raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
     def _shown(self, view: EpisodeState) -> Plan:
+        from goalbound.learners.plan import make_plan
+
         known = np.zeros(self.support.pairs, dtype=np.bool_)
         self._run(kernels.known_pairs)(self._constants, self._state, view, known)
         return make_plan(self.support, self._constants, view, known)
@@ -402,18 +399,10 @@ class RidgeLearner(LearnerBase):
             self.support.next_start,
             self.settings.context_size,
             shape=made.room.shape,
-            ceiling=self._ceiling(),
+            ceiling=self._ceiling,
             room=made.room.new_view(made.run),
             explore=self.settings.exploration.new_view(made.run),
         )
-
-    def _ceiling(self) -> float:
-        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
-        know by themselves."""
-        bound = self.settings.loss_bound
-        if bound is not None and self._assembly.room.shape == INTERVAL_SET:
-            return float(bound)
-        return self.settings.exploration.ceiling
 
     # How it plays.
 
@@ -435,20 +424,18 @@ class RidgeLearner(LearnerBase):
         return int(longest * (1.0 + self.settings.context_size**2 / 5.0 + more))
 
     def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
-        if not episode_state.progress["planned"]:
-            self._prepare(episode_state)
         rule = self.settings.exploration
+        if not episode_state.progress["planned"]:  # line 25
+            if self._state.totals["failed_projections"]:
+                raise ProjectionFailed(FAILED)
+            rule.draw(self, episode_state)
+            plan = self._run(plan_under_bound)
+            if not plan(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+                episode_state.progress["planned"] = 0
+                raise self._stopped()
         if allowed is None:
             return rule.select(self, episode_state, state)
         return rule.select_among(self, episode_state, state, allowed)
-
-    def _prepare(self, episode_state: EpisodeState) -> None:
-        """Plan (line 25)."""
-        self._check_projections()
-        self.settings.exploration.draw(self, episode_state)
-        if not self._run(bounded_plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
-            episode_state.progress["planned"] = 0
-            raise self._stopped()
 
     def best_pair(self, view: EpisodeState, pairs: NDArray[np.int64]) -> int:
         """Of some pairs the one with the least backup at the values of the plan of a view."""
@@ -460,15 +447,15 @@ class RidgeLearner(LearnerBase):
     def _checked_context(self, context: Any) -> NDArray[np.float64]:
         return check_distribution(context, "context", self.settings.context_size, "component")
 
-    def _await_outcome(self, episode: LearnerEpisode, pair: int) -> None:
-        episode._arrays.progress["restarts"] = self._state.totals["restarts"]
-        self._run(forecast, 0)(self._constants, self._state, episode._arrays, pair)
-        super()._await_outcome(episode, pair)
+    def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
+        arrays, totals = episode._arrays, self._state.totals
+        arrays.progress["restarts"] = totals["restarts"]
+        arrays.progress["changes_known"] = totals["changes"]
+        self._run(before_visit, 0)(self._constants, self._state, arrays, pair)
 
-    def _count_visits_before(self, pair: int, last: LearnerEpisode | None) -> None:
-        """Visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
-        for episode in self._pending.take_uncounted(pair, last):
-            self._run(keep_pending)(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
+    def _count_without_outcome(self, episode: LearnerEpisode) -> None:
+        run = self._run(count_without_outcome)
+        run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
 
     def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
         if self.prior is not None:
@@ -481,13 +468,13 @@ class RidgeLearner(LearnerBase):
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
         episode, for the test of the linear model."""
         self._scratch_episode.progress["number"] = number
-        waiting = set(self._pending.uncounted_pairs)
+        waiting = set(self._visits.uncounted_pairs)
         first = 0
         for at in np.flatnonzero(np.isin(steps.pairs, list(waiting))).tolist() if waiting else ():
             pair = int(steps.pairs[at])
             if pair in waiting:
                 self._enter(part_of(steps, first, at))
-                self._count_visits_before(pair, None)
+                self._visits.count_before(pair)
                 waiting.discard(pair)
                 first = at
         self._enter(part_of(steps, first, len(steps.pairs)) if first else steps)
@@ -497,14 +484,13 @@ class RidgeLearner(LearnerBase):
         run(self._constants, self._state, self._scratch_episode, self._scratch, steps)
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        self._count_visits_before(pair, episode)
+        self._visits.count_before(pair, episode)
         run = self._run(kernels.observe, self._step_work)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
-        self._pending.remove(episode)
+        episode._progress["changes_known"] = self._state.totals["changes"]
 
     def _note_known(self, episode: LearnerEpisode) -> None:
-        if self.settings.is_optimistic:
-            episode._progress["changes_known"] = self._state.totals["changes"]
+        episode._progress["changes_known"] = self._state.totals["changes"]
 
     def _is_in_order(self, episode: LearnerEpisode) -> bool:
         """Whether a step that is reported only now would have counted at the same place had it been said to begin:
@@ -517,31 +503,19 @@ class RidgeLearner(LearnerBase):
             self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._run(kernels.leave_plan, 0)(self._constants, self._state, episode._arrays, pair)
-
-    def _abandon(self, episode: LearnerEpisode, missing_at_random: bool) -> None:
-        if self.settings.is_optimistic and not missing_at_random:
-            self._count_visits_before(episode._pair, episode)
-            self._run(keep_pending)(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
-        episode._progress["counted"] = 0  # of the visit that the episode makes next
-        super()._abandon(episode, missing_at_random)
+        self._note_known(episode)
 
     def _after_learning(self) -> None:
         """Check projections, and warn the first time that outcomes contradict the model."""
-        self._check_projections()
+        if self._state.totals["failed_projections"]:
+            raise ProjectionFailed(FAILED)
         if not self._warned and self._state.watch.violation["found"] and (alarm := self.alarm) is not None:
             self._warned = True
             warnings.warn(str(alarm), alarm.cause.warning, stacklevel=3)
 
-    def _check_projections(self) -> None:
-        if self._state.totals["failed_projections"]:
-            raise ProjectionFailed(
-                "a projection did not meet its optimality conditions; a Gram matrix is too ill-conditioned. "
-                "Raise the regularization"
-            )
-
     def _before_playing(self, batch: Batch) -> None:
-        for pair in self._pending.uncounted_pairs:
-            self._count_visits_before(pair, None)
+        for pair in self._visits.uncounted_pairs:
+            self._visits.count_before(pair)
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
         audit = NO_AUDIT if part.audit is None else part.audit
@@ -565,9 +539,9 @@ class RidgeLearner(LearnerBase):
         return ended
 
     def _loop_of(self, batch: Batch) -> Kernel:
-        if batch.audit is None:
-            return self._program[episode_loop.play]
-        return self._assembly.audited[episode_loop.play]
+        from goalbound.learners.episode_loop import play
+
+        return (self._assembly.unwatched if batch.audit is None else self._assembly.audited)[play]
 
     def _described(self) -> list[str]:
         described = [f"{self.settings.context_size} components", *self.settings.exploration.describe()]
@@ -579,14 +553,16 @@ class RidgeLearner(LearnerBase):
 
     # What of it is in a file.
 
+    @property
+    def _rooms(self) -> tuple[Any, ...]:
+        return self.settings.widths, self.settings.exploration
+
     @classmethod
     def _settings_from(cls, values: dict[str, Any], rooms: Iterable[Any]) -> Settings:
         return Settings.from_json(values, rooms)
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:
-        from goalbound.learners.saved_prior import prior_arrays
-
-        return prior_arrays(self.prior)
+        return {} if self.prior is None else self.prior.arrays()
 
     def _state_in_file(self) -> LearnerState:
         return self._state._replace(sets=self._assembly.room.state_in_use(self._state.sets))
@@ -600,14 +576,14 @@ class RidgeLearner(LearnerBase):
         rng: np.random.Generator | None,
     ) -> Self:
         from goalbound.learners.file_checks import check_size
-        from goalbound.learners.saved_prior import prior_from
 
         if not isinstance(settings.exploration, cls.rules):
             raise ArgumentError(
                 f"the exploration is {settings.exploration.as_json()}, which is not that of a {cls.kind}"
             )
         check_size(arrays, support, settings.context_size)
-        learner = cls._made(support, settings, prior_from(arrays, support, settings.context_size), rng)
+        prior = PriorKnowledge.from_arrays(arrays, support, settings.context_size)
+        learner = cls._made(support, settings, prior, rng)
         learner._assembly.room.claim(learner._state.sets, arrays)
         return learner
 

@@ -1,9 +1,18 @@
-"""LR-CSSP (Algorithm 1) step by step: begin an episode, plan, learn from a step.
+"""LR-CSSP (Algorithm 1) step by step.
 
-"Line n" is line n of Algorithm 1 as printed, every ``end`` counted: 22 is the regression, 23 the projection, 25 the new
-plan. Learners differ in what fills the slots: the set of a pair (:mod:`goalbound.confidence.protocol`), when and how
-they explore (:mod:`goalbound.learners.explore.protocol`), and the bound of the loss (:mod:`.doubling`). The learner
-that people drive step by step and the loop that plays whole runs (:mod:`.episode_loop`) call these same functions.
+"Line n" is line n of Algorithm 1 as printed, every ``end`` counted.
+
+    lines 1, 2         no data: :func:`.doubling.reset_data`
+    lines 3 to 5       an episode begins: :func:`begin`
+    lines 6 to 9       it acts by its plan, and a step comes of it: :mod:`.episode`, or :mod:`.episode_loop`
+    lines 10 to 12     the step enters the Gram matrix and the sums of its pair: :mod:`.visits`
+    lines 13 to 20     the interval ends: :func:`observe`
+    lines 22, 23       the regression and the projection of the pair: ``renew`` of the confidence model
+    line 25            a new plan: :func:`plan`
+
+Learners differ in what fills the slots: the set of a pair (:mod:`goalbound.confidence.protocol`), when and how they
+explore (:mod:`goalbound.learners.explore.protocol`), and the bound of the loss (:mod:`.doubling`). The learner that
+people drive step by step and the loop that plays whole runs call these same functions.
 """
 
 import numpy as np
@@ -172,11 +181,12 @@ def max_optimistic_value(constants, view):
 def observe(constants, state, view, scratch, pair, place, loss):
     """Learn from a step of the episode (lines 8 to 25). Returns whether its interval ended.
 
-    ``constants.growth`` above 0 departs from the paper: an unknown step ends the interval only if the pair has learned
-    much since the plan.
     Reads the paper as: an interval ends if the pair just played was *unknown*, or at the goal (the listing says known).
+    Departs from the paper: a step may also end it because the exploration rule says so, or because the loss of the
+    interval contradicts the loss bound; and where ``constants.growth`` is above 0, an unknown step ends it only if its
+    pair has learned much since the plan.
     """
-    known = is_known(constants, state, view, pair)
+    known = is_known(constants, state, view, pair)  # by the sets of the plan, before the step is learned
     at_goal = constants.next_state[place] == len(constants.pair_start) - 1
     if not known:
         view.progress["unknown_steps"] += 1
@@ -184,12 +194,12 @@ def observe(constants, state, view, scratch, pair, place, loss):
     view.progress["interval_loss"] += loss + constants.added_loss
     ended = contradicts_bound(constants, state, view) or ended
     learn_outcome(constants, state, view, scratch, pair, place, loss)  # lines 10 to 12, 22 and 23
-    ended = ended or at_goal or outgrown(constants, state, view, pair, known)  # lines 13 to 17
+    ended = ended or at_goal or outgrown(constants, state, view, pair, known)  # line 13
     remember_plan(state, view)
     if ended:
-        view.progress["planned"] = 0
+        view.progress["planned"] = 0  # line 25 follows when the episode acts next
         if not at_goal:
-            open_interval(state, view)
+            open_interval(state, view)  # lines 14 to 20
     else:
         goes_on(constants, state, view, known)
     return ended

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from goalbound.confidence import Widths, scaled, sharp
+from goalbound.confidence import Widths, scaled
 from goalbound.confidence.protocol import ConfidenceModel
-from goalbound.confidence.widths import DEFAULT_RULE
+from goalbound.confidence.widths import DEFAULT_RULE, FASTEST_RULE, RULES
 from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.explore.optimistic import Optimistic
 from goalbound.learners.learner import RidgeLearner
@@ -114,7 +114,7 @@ class LRCSSP(RidgeLearner):
             context_size,
             loss_floor=loss_floor,
             loss_bound=loss_bound,
-            widths=scaled(sharp(), by=scale),
+            widths=scaled(RULES[FASTEST_RULE](), by=scale),
             delta=delta,
             prior=prior,
             options=LearnerOptions(replan_factor=2.0, check_linearity=True, episodes=episodes),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from goalbound.errors import LearnerError
 from goalbound.frames import data_frame
 from goalbound.learners.state import Constants, EpisodeState
-from goalbound.models import SSP, LossScale, Support
-from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models import SSP, Support
+from goalbound.models.amounts import Amounts, at_least, at_most, nearest, with_cap
 from goalbound.models.validation import set_readonly
 from goalbound.notebook import html_lines, html_table
 from goalbound.planning.extended_value_iteration import (
@@ -22,11 +22,10 @@ from goalbound.planning.extended_value_iteration import (
     value_bounds,
 )
 from goalbound.plotting import Rows, draw_rows
-from goalbound.terminal import one_line
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Amounts):
     """The plan for one context. Learners without contexts have no more than the first four attributes.
 
     Attributes:
@@ -42,7 +41,6 @@ class Plan:
         rows: [M] the optimistic rows, in the order of the support.
         known: [N] which pairs are known (eq. ineq-known).
         loss_bound: the B of the known test.
-        loss_scale: the unit of all values and losses here; None: losses of a step are in [0, 1].
     """
 
     support: Support
@@ -54,17 +52,8 @@ class Plan:
     rows: NDArray[np.float64] | None = None
     known: NDArray[np.bool_] | None = None
     loss_bound: float | None = None
-    loss_scale: LossScale | None = None
 
-    def in_unit(self, scale: LossScale) -> Plan:
-        """The same plan in a unit of the user's own; bounds are rounded outwards."""
-        check_unit(scale, self.loss_scale)
-        return replace(
-            self, values=amounts_at_least(scale, self.values),
-            upper=None if self.upper is None else amounts_at_most(scale, self.upper),
-            losses=None if self.losses is None else set_readonly(np.asarray(scale.to_unit(self.losses))),
-            loss_bound=None if self.loss_bound is None else scale.to_unit(self.loss_bound), loss_scale=scale,
-        )  # fmt: skip
+    _amounts: ClassVar = {"values": at_least, "upper": at_most, "losses": nearest, "loss_bound": nearest}
 
     def model(self) -> SSP:
         """The optimistic model, in which the policy is best, as a problem; losses above 1 are shown as 1.
@@ -73,8 +62,7 @@ class Plan:
         """
         if self.losses is None or self.rows is None:
             raise LearnerError("a plan of a learner without contexts has no model; it has a policy and values")
-        cap = 1.0 if self.loss_scale is None else self.loss_scale.cap
-        return replace(optimistic_model(self.support, self.losses / cap, self.rows), loss_scale=cap)
+        return with_cap(optimistic_model(self.support, self.losses / self._cap, self.rows), self._cap)
 
     def _columns(self) -> dict[str, Any]:
         support = self.support
@@ -96,14 +84,13 @@ class Plan:
 
     @property
     def _headlines(self) -> list[str]:
-        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
         if self.known is None:
             return []
-        return [f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}{unit}"]
+        return [f"{self.known.sum()} of {len(self.known)} pairs known; loss bound {self.loss_bound:g}{self._unit_text}"]
 
     def _repr_html_(self) -> str:
         named = {
-            with_unit(name, self.loss_scale) if name in ("value", "upper") else name: column
+            self._with_unit(name) if name in ("value", "upper") else name: column
             for name, column in self._columns().items()
         }
         return html_lines(self._headlines) + html_table(named)
@@ -112,17 +99,17 @@ class Plan:
         """The optimistic value of each state, and the action at the right; the Matplotlib axes."""
         columns = self._columns()
         rows = Rows(columns["state"], self.values[:-1], columns.get("upper"), self.values[:-1], columns["action"])
-        return draw_rows(rows, label=with_unit("optimistic loss until the goal", self.loss_scale), axes=axes)
+        return draw_rows(rows, label=self._with_unit("optimistic loss until the goal"), axes=axes)
 
     def __str__(self) -> str:
         shown = range(min(self.support.states, 12))
         names = [self.support.state_name(s) for s in shown]
         width = max(len(name) for name in names)
-        unit = "" if self.loss_scale is None else f" {one_line(self.loss_scale.unit)}"
+        values = [f"{self.values[s]:.6g}{self._unit_text}" for s in shown]
+        actions = [self.support.action_name(int(self.policy[s])) for s in shown]
         lines = self._headlines
         lines += [
-            f"{name:{width}}  {f'{self.values[s]:.6g}{unit}':<12}  {self.support.action_name(int(self.policy[s]))}"
-            for s, name in zip(shown, names, strict=True)
+            f"{name:{width}}  {value:<12}  {action}" for name, value, action in zip(names, values, actions, strict=True)
         ]
         if self.support.states > 12:
             lines.append(f"and {self.support.states - 12} more states")

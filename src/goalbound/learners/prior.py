@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.declared import Declared
-from goalbound.confidence.model_prior import ModelPrior
+from goalbound.confidence.declared import Declared, ModelPrior
 from goalbound.errors import ArgumentError
-from goalbound.learners.guesses import with_guesses, with_model
-from goalbound.learners.pair_values import components_of, rows_put_in, values_by_pair
-from goalbound.models import SSP, LinearCSSP, Support
+from goalbound.models import Support
+from goalbound.models.files.ranges import matching, within
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import (
+    check_float,
     check_memory,
     check_range,
     check_size,
@@ -24,7 +23,14 @@ from goalbound.models.validation import (
     restore_readonly,
     set_readonly,
     share_frozen,
+    short_repr,
 )
+
+if TYPE_CHECKING:
+    from goalbound.models import SSP, LinearCSSP
+
+LARGEST_STRENGTH = 1e12
+"""Visits that a guess may be worth; what is meant to be stronger is known."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,19 +102,22 @@ class PriorKnowledge:
         >>> prior.guessed.all(), prior.row_known.any(), prior.strength[0]
         (np.True_, np.False_, np.float64(5.0))
         """
-        if isinstance(model, SSP):
-            if context_size is None:
-                raise ArgumentError("context_size is missing: model is an SSP, the same under every context; give d")
-            return cls.nothing(model.support, context_size).with_model(model, strength=strength)
-        check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
-        size = model.context_size if context_size is None else context_size
-        return cls.nothing(model.support, size).with_model(model, strength=strength)
+        from goalbound.models import SSP, LinearCSSP
+
+        if isinstance(model, SSP) and context_size is None:
+            raise ArgumentError("context_size is missing: model is an SSP, the same under every context; give d")
+        if not isinstance(model, SSP):
+            check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
+            context_size = model.context_size if context_size is None else context_size
+        return cls.nothing(model.support, cast(int, context_size)).with_model(model, strength=strength)
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
 
         A loss is one number, the same under every context, or one for each component.
         """
+        from goalbound.learners.pair_values import components_of, values_by_pair
+
         known, table = self.loss_known.copy(), self.losses.copy()
         for pair, loss in values_by_pair(self.support, self.context_size, losses, "losses"):
             table[pair] = components_of(self.context_size, loss, f"the loss of {self.support.pair_name(pair)}")
@@ -124,19 +133,156 @@ class PriorKnowledge:
         A row is the same under every context, or has a column for each component. One that is certain to lead to a
         single state is the row of a deterministic action.
         """
+        from goalbound.learners.pair_values import rows_put_in
+
         known, table = rows_put_in(self.support, self.context_size, rows, self.row_known, self.rows)
         return replace(self, row_known=set_readonly(known), rows=set_readonly(table))
 
     def with_floors(self, floors: Mapping[tuple[Any, Any], float] | ArrayLike) -> PriorKnowledge:
         """Lower bounds of mean losses, that hold under every context: of single pairs, or of all as [N]."""
+        from goalbound.learners.pair_values import components_of, values_by_pair
+
         table = self.floors.copy()
         for pair, floor in values_by_pair(self.support, self.context_size, floors, "floors"):
             table[pair] = components_of(self.context_size, floor, f"the floor of {self.support.pair_name(pair)}").min()
         check_range(table, 0.0, 1.0, "floor", lambda at: f"the floor of {self.support.pair_name(int(at[0]))}")
         return replace(self, floors=set_readonly(table))
 
-    with_model = with_model
-    with_guesses = with_guesses
+    def with_model(
+        self, model: LinearCSSP | SSP, *, strength: float | Mapping[tuple[Any, Any], float]
+    ) -> PriorKnowledge:
+        """A guess of all pairs of a model: what a colleague believes, free-flow times, last year's estimate.
+
+        Args:
+            model: losses and rows. An :class:`SSP` is taken as the same under every context. Its pairs are found in the
+                support by their names, where both have names, and by numbers else; where they lead, the support allows.
+            strength: how many visits the guess of a pair is worth, at each corner of the simplex (so of a one-hot
+                context): one number; or ``{(state, action): number}``, and only these pairs are guessed.
+
+        Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.declared`). A guess that is
+        wrong costs time: it weighs as much as ``strength`` visits, and real ones outweigh it. It costs no validity:
+        the confidence sets of LR-CSSP are made from the data alone, whatever the guess is.
+        """
+        from goalbound.learners.pair_values import pair_number
+        from goalbound.models import SSP, LinearCSSP
+        from goalbound.models.support_match import match_support
+
+        problem = LinearCSSP.mix([model] * self.context_size) if isinstance(model, SSP) else model
+        check_type(problem, LinearCSSP, "model", "give a LinearCSSP or an SSP")
+        if problem.context_size != self.context_size:
+            raise ArgumentError(
+                f"model has {problem.context_size} components, contexts have {self.context_size}; give a model of the "
+                "same components, or an SSP that is the same under every context"
+            )
+        places = match_support(self.support, problem.support, name="model")
+        losses = np.zeros((self.support.pairs, self.context_size))
+        rows = np.zeros((self.support.triples, self.context_size))
+        losses[places.pairs] = problem.losses
+        rows[places.triples] = problem.probabilities
+        chosen = np.zeros(self.support.pairs, dtype=np.bool_)
+        chosen[places.pairs] = True
+        if isinstance(strength, Mapping):
+            asked = np.zeros_like(chosen)
+            asked[[pair_number(self.support, key, "strength") for key in strength]] = True
+            chosen &= asked
+        return self._guessing(chosen, losses, rows, strength)
+
+    def with_guesses(
+        self,
+        losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike,
+        rows: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike,
+        *,
+        strength: float | Mapping[tuple[Any, Any], float],
+    ) -> PriorKnowledge:
+        """Guesses of single pairs, or of all: losses as in :meth:`with_losses`, rows as in :meth:`with_rows`, and their
+        ``strength`` as in :meth:`with_model`.
+
+        A guess has a loss and a row, since both are weighed against the same visits. One of them may be left out where
+        it is known, or where only one next state can follow.
+
+        >>> from goalbound import PriorKnowledge, Support
+        >>> support = Support.from_pairs([{0: [0, 2]}, {0: [0]}])  # 2 is the goal
+        >>> roads = PriorKnowledge.nothing(support, 2).with_guesses({(1, 0): [0.3, 0.6]}, {}, strength=10)
+        >>> roads.guess_losses[1], roads.guessed
+        (array([0.3, 0.6]), array([False,  True]))
+        """
+        from goalbound.learners.pair_values import rows_put_in
+
+        nothing = type(self).nothing(self.support, self.context_size)
+        given = nothing.with_losses(losses)
+        guessed_rows, row_table = rows_put_in(self.support, self.context_size, rows, nothing.row_known, nothing.rows)
+        chosen = given.loss_known | guessed_rows
+        certain = np.diff(self.support.next_start) == 1
+        row_table[np.repeat(certain, np.diff(self.support.next_start))] = 1.0
+        loss_table = given.losses.copy()
+        for pair in np.flatnonzero(chosen & ~given.loss_known).tolist():
+            if not self.loss_known[pair]:
+                raise ArgumentError(self._incomplete(pair, "row", "loss", "with_losses"))
+            loss_table[pair] = self.losses[pair]
+        for pair in np.flatnonzero(chosen & ~guessed_rows & ~certain).tolist():
+            if not self.row_known[pair]:
+                raise ArgumentError(self._incomplete(pair, "loss", "row", "with_rows"))
+            row_table[self.support.row(pair)] = self.rows[self.support.row(pair)]
+        return self._guessing(chosen, loss_table, row_table, strength)
+
+    def _incomplete(self, pair: int, has: str, lacks: str, method: str) -> str:
+        return (
+            f"{self.support.pair_name(pair)} has a guess of its {has} and none of its {lacks}; guess both, or say by "
+            f"{method} what is known, before"
+        )
+
+    def _guessing(
+        self, chosen: NDArray[np.bool_], losses: NDArray[np.float64], rows: NDArray[np.float64], strength: Any
+    ) -> PriorKnowledge:
+        """With the guesses of the pairs ``chosen``; those made before of other pairs stay."""
+        strengths = np.where(chosen, np.nan, self.strength)
+        if isinstance(strength, Mapping):
+            from goalbound.learners.pair_values import pair_number
+
+            for key, value in strength.items():
+                pair = pair_number(self.support, key, "strength")
+                if not chosen[pair]:
+                    raise ArgumentError(f"strength: {self.support.pair_name(pair)} has no guess; give its loss and row")
+                strengths[pair] = _checked_strength(value, f"the strength of {self.support.pair_name(pair)}")
+        else:
+            strengths[chosen] = _checked_strength(strength, "strength")
+        if np.isnan(strengths).any():
+            name = self.support.pair_name(int(np.isnan(strengths).argmax()))
+            raise ArgumentError(f"strength has no number for {name}; give one for each pair that is guessed")
+        of_triple = np.repeat(chosen, np.diff(self.support.next_start))[:, None]
+        before = self.guess_rows if len(self.guess_rows) else np.zeros((self.support.triples, self.context_size))
+        return replace(
+            self,
+            guessed=set_readonly(self.guessed | chosen),
+            strength=set_readonly(strengths),
+            guess_losses=set_readonly(np.where(chosen[:, None], losses, self.guess_losses)),
+            guess_rows=set_readonly(np.where(of_triple, rows, before)),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The fields that are arrays, by their names in the file of a learner."""
+        return {f"{_PREFIX}{name}": value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], support: Support, size: int) -> PriorKnowledge | None:
+        """The prior knowledge of a file, checked as if it were given now; None: it has none."""
+        if not any(name.startswith(_PREFIX) for name in arrays):
+            return None
+        nothing = cls.nothing(support, size)
+        found: dict[str, Any] = {}
+        for path, like in nothing.arrays().items():
+            name = path.removeprefix(_PREFIX)
+            shape, flag = like.shape, _ROWS_OF.get(name)  # the flags come before the rows
+            if flag is not None and found[flag].any():
+                shape = (support.triples, size)
+            table = matching(arrays, path, shape, like.dtype)
+            if flag is not None and len(table):
+                sums = np.add.reduceat(table, support.next_start[:-1], axis=0)[found[flag]]
+                within(f"a row of {path}", sums, 1.0 - 1e-9, 1.0 + 1e-9)
+            if table.dtype == np.float64:
+                within(path, table, 0.0, LARGEST_STRENGTH if name == "strength" else 1.0)
+            found[name] = set_readonly(table.copy())
+        return replace(nothing, **found)
 
     def model_prior(self) -> ModelPrior:
         """The guesses as kernels take them."""
@@ -201,3 +347,16 @@ class PriorKnowledge:
 
 
 _FIELDS = tuple(name for name in PriorKnowledge.__annotations__ if name != "support")
+_PREFIX = "prior."
+_ROWS_OF = {"rows": "row_known", "guess_rows": "guessed"}
+"""Rows that are empty where no pair has one, and the pairs that have."""
+
+
+def _checked_strength(value: Any, name: str) -> float:
+    strength = check_float(value, name, "how many visits a guess is worth, above 0")
+    if not 0.0 < strength <= LARGEST_STRENGTH:
+        raise ArgumentError(
+            f"{name} is {short_repr(value)}; it is how many visits a guess is worth, above 0 and at most "
+            f"{LARGEST_STRENGTH:g} (what is certain is declared by with_losses and with_rows)"
+        )
+    return strength

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from goalbound.confidence import declared, linearity
+from goalbound.confidence.declared import ModelPrior
 from goalbound.confidence.linearity import PARTS, VIOLATION, LinearityConstants, Untested, new_linearity_test
-from goalbound.confidence.model_prior import ModelPrior
 from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, SetSlots
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import new_record
 from goalbound.jit.struct import Struct
-from goalbound.learners.doubling import DOUBLING, GIVEN, BoundSlots
-from goalbound.learners.episode_loop import UNWATCHED
+from goalbound.learners.doubling import DOUBLING, FORGETTING, GIVEN, BoundSlots
 from goalbound.learners.explore.protocol import ExploreSlots
 from goalbound.learners.loop import (
     improve_by_elimination,
@@ -28,6 +27,7 @@ from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.state import Constants
 from goalbound.learners.steps import forget_view, look_before_learning
 from goalbound.models import Support
+from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
@@ -41,17 +41,18 @@ MOST_SUMS = 4_000_000
 
 
 class Program:
-    """Kernels with all slots filled: ``program[kernel]``, the same object each time."""
+    """Kernels with all slots filled: ``program[kernel]``, or what fills a slot, the same object each time."""
 
     def __init__(self, filling: dict[Slot, Kernel], tag: str) -> None:
         self._filling = filling
         self._tag = tag
-        self._filled: dict[Kernel, Kernel] = {}
+        self._filled: dict[Kernel | Slot, Kernel] = {}
 
-    def __getitem__(self, kernel: Kernel) -> Kernel:
+    def __getitem__(self, kernel: Kernel | Slot) -> Kernel:
         filled = self._filled.get(kernel)
         if filled is None:
-            filled = self._filled[kernel] = kernel.filled(self._filling, self._tag)
+            generic = self._filling[kernel] if isinstance(kernel, Slot) else kernel
+            filled = self._filled[kernel] = generic.filled(self._filling, self._tag)
         return filled
 
     def watched_by(self, filling: dict[Slot, Kernel]) -> Program:
@@ -65,7 +66,7 @@ def program(
 ) -> Program:
     """The program of all learners with these rooms. ``looks``: steps of a log are learned by the sets before them."""
     before = {look_before_learning: look_at if looks else forget_view, improve_plan: planner}
-    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before, **UNWATCHED}, tag)
+    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before}, tag)
 
 
 class Assembly:
@@ -78,7 +79,7 @@ class Assembly:
         self._made_of = settings, support, prior
         known = PriorKnowledge.nothing(support, settings.context_size) if prior is None else prior
         guesses = known.guessed & (not settings.is_optimistic)
-        counted = Counted(~known.loss_known, ~known.row_known, guesses)
+        counted = Counted(set_readonly(~known.loss_known), set_readonly(~known.row_known), set_readonly(guesses))
         self.run = Run(support, settings.context_size, settings.delta, float(settings.regularization), counted)
         explore = settings.exploration.constants(self.run)
         given = settings.exploration.room(explore)
@@ -102,7 +103,6 @@ class Assembly:
             added_loss=float(added),
             tolerance=float(settings.tolerance * floor),
             growth=log(settings.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
-            forget=bool(settings.forget),
             declared=known.declared(settings.loss_floor, added),
             model=ModelPrior(guesses, known.strength, known.guess_losses, known.guess_rows),
             sets=sets,
@@ -117,7 +117,7 @@ class Assembly:
         self.program = program(
             slots,
             settings.exploration.slots(explore),
-            DOUBLING if self.doubles else GIVEN,
+            FORGETTING if settings.forget else DOUBLING if self.doubles else GIVEN,
             self._planner(settings),
             looks=self.room.learns_from_sets,
             tag=f"{settings.widths} {settings.exploration}" if settings.is_optimistic else str(settings.exploration),
@@ -128,6 +128,13 @@ class Assembly:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._made_of
+
+    @cached_property
+    def unwatched(self) -> Program:
+        """The program of whole episodes that nobody watches."""
+        from goalbound.learners.episode_loop import UNWATCHED
+
+        return self.program.watched_by(UNWATCHED)
 
     @cached_property
     def audited(self) -> Program:
@@ -143,9 +150,16 @@ class Assembly:
             return improve_by_elimination
         if settings.is_optimistic:
             return improve_by_sweeps
-        from goalbound.learners.krylov import improve_by_krylov
+        from goalbound.learners.ridge import improve_by_krylov
 
         return improve_by_krylov
+
+    def ceiling(self, settings: Settings) -> float:
+        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
+        know by themselves."""
+        if settings.loss_bound is not None and self.room.shape == INTERVAL_SET:
+            return float(settings.loss_bound)
+        return settings.exploration.ceiling
 
     def new_watch(self) -> Struct:
         """The state of the observer."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from goalbound.jit.compile import Run, lean
 from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.explore.epsilon import Epsilon
 from goalbound.learners.explore.greedy import Greedy
@@ -14,6 +17,12 @@ from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
+from goalbound.models.arrays import Rows
+from goalbound.planning.kernels.sparse_policy_iteration import (
+    SparseWorkspace,
+    new_sparse_workspace,
+    sparse_policy_iteration,
+)
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
@@ -248,3 +257,16 @@ class KwikRmax(RidgeLearner):
             context_size, loss_floor=loss_floor, delta=delta, exploration=Kwik(threshold), options=options
         )
         super().__init__(support, settings, prior=prior)
+
+
+@lean
+def improve_by_krylov(constants: Any, view: Any, workspace: Any, sweeps: Any) -> Any:
+    """Value iteration in a point estimate of many states: policies are evaluated by the Krylov method where sweeps
+    converge slowly."""
+    sparse_policy_iteration(view.sets, view.iteration, 0.5 * constants.tolerance, sweeps, workspace)
+
+
+def new_krylov_workspace(support: Support, run: Run) -> SparseWorkspace:
+    """Room for all models on a support."""
+    rows = Rows(support.pair_start, support.next_start, support.next_state, np.empty(0), np.ones(support.triples))
+    return new_sparse_workspace(rows, support.pair_state, run)

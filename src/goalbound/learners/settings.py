@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from goalbound.confidence.protocol import ConfidenceModel
 from goalbound.confidence.statistics import checked_regularization
 from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
-from goalbound.learners.exploration import rule_from_json as exploration_from_json
 from goalbound.learners.explore.optimistic import Optimistic
 from goalbound.learners.explore.protocol import ExplorationRule
 from goalbound.models.validation import (
@@ -72,6 +71,15 @@ class LearnerOptions:
             check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
         checked_regularization(self.regularization)
 
+    def given(self, replan_factor: float) -> dict[str, Any]:
+        """The settings that these options stand for, where the learner's own ``replan_factor`` is this one.
+
+        >>> LearnerOptions().given(2.0)["replan_factor"]
+        2.0
+        """
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return found | {"replan_factor": replan_factor} if self.replan_factor is None else found
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -112,13 +120,8 @@ class Settings:
             loss_floor=loss_floor,
             loss_bound=loss_bound,
             widths=paper() if widths is None else widths,
-            regularization=chosen.regularization,
-            episodes=chosen.episodes,
-            forget=chosen.forget,
-            tolerance=chosen.tolerance,
             exploration=Optimistic() if exploration is None else exploration,
-            replan_factor=replan_factor if chosen.replan_factor is None else chosen.replan_factor,
-            check_linearity=chosen.check_linearity,
+            **chosen.given(replan_factor),
         )
 
     def __post_init__(self) -> None:
@@ -157,7 +160,9 @@ class Settings:
     def _check_types(self) -> None:
         check_size(self.context_size, "context_size", "a context has at least one entry")
         if not isinstance(self.widths, Widths | ConfidenceModel):
-            raise ArgumentError(f"widths is {short_repr(self.widths)}; give {rule_names()}, or scaled(sharp(), by=0.5)")
+            raise ArgumentError(
+                f"widths is {short_repr(self.widths)}; give {rule_names()}, one of them scaled, or a model of your own"
+            )
         if check_fraction(self.delta, "delta", "the probability of failure allowed") < SMALLEST_DELTA:
             raise ArgumentError(f"delta {self.delta} is too small to be divided by; use at least {SMALLEST_DELTA:g}")
         for name, meaning in _MEANINGS.items():
@@ -185,20 +190,10 @@ class Settings:
 
     def as_json(self) -> dict[str, Any]:
         """For the header of a checkpoint, and for records of results."""
-        return {
-            "context_size": int(self.context_size),
-            "delta": float(self.delta),
-            "loss_floor": float(self.loss_floor),
-            "loss_bound": None if self.loss_bound is None else float(self.loss_bound),
-            "widths": self.widths.as_json(),
-            "regularization": float(self.regularization),
-            "episodes": None if self.episodes is None else int(self.episodes),
-            "forget": bool(self.forget),
-            "tolerance": float(self.tolerance),
-            "exploration": self.exploration.as_json(),
-            "replan_factor": float(self.replan_factor),
-            "check_linearity": None if self.check_linearity is None else bool(self.check_linearity),
-        }
+        plain = {name: getattr(self, name) for name in _TYPES}
+        made = {name: value if value is None else _TYPES[name][0](value) for name, value in plain.items()}
+        rules = {"widths": self.widths.as_json(), "exploration": self.exploration.as_json()}
+        return {one.name: {**made, **rules}[one.name] for one in fields(self)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any], rooms: Iterable[Any] = ()) -> Settings:
@@ -208,6 +203,8 @@ class Settings:
         for key, allowed in _TYPES.items():
             if type(values[key]) not in allowed:
                 raise ArgumentError(f"{key} is {values[key]!r}, of a wrong type")
+        from goalbound.learners.exploration import rule_from_json as exploration_from_json
+
         rules = {
             "widths": rule_from_json(values["widths"], rooms),
             "exploration": exploration_from_json(values["exploration"], rooms),

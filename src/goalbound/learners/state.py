@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.declared import Declared
-from goalbound.confidence.model_prior import ModelPrior
-from goalbound.confidence.pending import Pending, new_pending
-from goalbound.confidence.regression import RegressionSums
+from goalbound.confidence.declared import Declared, ModelPrior
+from goalbound.confidence.regression import Pending, RegressionSums, new_pending
 from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
 from goalbound.planning.kernels.value_iteration import (
@@ -53,7 +51,7 @@ rounding of the pair that was looked at last (``solve_context``); the number m o
 intervals and unknown steps of this episode, entries of the change log read, and how many there were when the episode
 last acted or arrived in a state (learners with confidence sets); the number of the episode from 1 on; of the visit
 whose outcome is awaited: the learner's restarts when it was made, whether it counts already, the norm with which it
-does (in UNITs of :mod:`goalbound.confidence.pending`)."""
+does (in UNITs of :mod:`goalbound.confidence.regression`)."""
 
 CHANGE_LOG_SIZE = 64
 """How many changes an episode may have missed before it checks all pairs."""
@@ -81,8 +79,6 @@ class Constants(Struct):
     """how much a value may change in the last sweep"""
     growth: float
     """an unknown step ends its interval if the log-determinant of its Gram matrix has grown by this since the plan"""
-    forget: bool
-    """whether a doubling of the loss bound forgets the data"""
     declared: Declared
     model: ModelPrior
     """the guesses that sums begin with"""

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +24,12 @@ CHUNK = 4096
 """So many steps are read, checked and learned at a time."""
 _STRAIGHT = 2.0**-53
 """A context whose entries sum to 1 within this, times d + 4, is left as it is by every order of summation."""
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
-class Chunk(NamedTuple):
-    """Steps of a log that are fine, and what is wrong with the one after them.
-
-    Attributes:
-        steps: the steps before the first wrong one.
-        error: what is wrong with that one; None: nothing is.
-        ended: whether the log ends here.
-    """
-
-    steps: StepArrays
-    error: Exception | None
-    ended: bool
+class _UnusualError(Exception):
+    """Something in a chunk is wrong, or only unusual: its steps are read one by one."""
 
 
 class StepReader:
@@ -54,8 +46,9 @@ class StepReader:
         self._states = _numbers(support.state_names) | dict.fromkeys((GOAL, support.goal_name), support.states)
         self._actions = _numbers(support.action_names)
 
-    def chunks(self, log: Any) -> Iterator[Chunk]:
-        """All of a log, up to the first wrong step. An error of the log itself is one after the steps before it."""
+    def chunks(self, log: Any) -> Iterator[tuple[StepArrays, Exception | None]]:
+        """The steps of a log that are fine, some at a time, and what is wrong with the one after them, which ends it.
+        An error of the log itself is one after the steps before it."""
         try:
             items = iter(log)
         except TypeError:
@@ -64,19 +57,19 @@ class StepReader:
             ) from None
         ended = False
         while not ended:
-            taken, error = _take(items)
+            taken, failure = _take(items)
+            steps, error = self._converted(taken)
+            error = error or failure
             ended = len(taken) < CHUNK or error is not None
-            chunk = self._converted(taken)
-            if chunk.error is None:
-                chunk = chunk._replace(error=error)
-            ended = ended or chunk.error is not None
-            yield chunk._replace(ended=ended)
+            yield steps, error
 
-    def _converted(self, items: list[Any]) -> Chunk:
-        steps = self._all_at_once(items)
-        return self._one_by_one(items) if steps is None else Chunk(steps, None, ended=False)
+    def _converted(self, items: list[Any]) -> tuple[StepArrays, Exception | None]:
+        try:
+            return self._all_at_once(items), None
+        except (_UnusualError, InputError, ValueError, OverflowError):
+            return self._one_by_one(items)
 
-    def _one_by_one(self, items: list[Any]) -> Chunk:
+    def _one_by_one(self, items: list[Any]) -> tuple[StepArrays, Exception | None]:
         fine = []
         error: Exception | None = None
         for item in items:
@@ -94,56 +87,38 @@ class StepReader:
             np.array(places, dtype=np.int64),
             np.array(losses, dtype=np.float64),
         )
-        return Chunk(steps, error, ended=False)
+        return steps, error
 
-    def _all_at_once(self, items: list[Any]) -> StepArrays | None:
-        """None where anything is wrong, or only unusual."""
-        if not items or not _are_rows(items, 2):
-            return None
+    def _all_at_once(self, items: list[Any]) -> StepArrays:
+        _demand(_are_rows(items, 2))
         given, steps = zip(*items, strict=True)
-        if not _are_rows(steps, 4):
-            return None
+        _demand(_are_rows(steps, 4))
         states, actions, losses, following = zip(*steps, strict=True)
         support = self._support
         contexts = self._contexts(given)
         state = _indices(states, self._states, support.states - 1)
         action = _indices(actions, self._actions, support.actions - 1)
         follows = _indices(following, self._states, support.states)
-        paid = _losses(losses)
-        if contexts is None or state is None or action is None or follows is None or paid is None:
-            return None
+        _demand(_are_numbers(losses, int | float | np.floating | np.integer))
+        paid: Floats = np.array(losses, dtype=np.float64)
+        _demand(((paid >= 0.0) & (paid <= 1.0)).all())
         pairs = _places(self._pair_keys, state * support.actions + action)
-        if pairs is None:
-            return None
         places = _places(self._place_keys, pairs * (support.states + 1) + follows)
-        if places is None:
-            return None
         declared = self._learner._pairs_with_declared_rows()
-        if declared is not None:
-            try:
-                for at in np.flatnonzero(declared[pairs]).tolist():
-                    self._learner._check_possible(int(pairs[at]), int(places[at]), contexts[at])
-            except InputError:
-                return None
+        for at in () if declared is None else np.flatnonzero(declared[pairs]).tolist():
+            self._learner._check_possible(int(pairs[at]), int(places[at]), contexts[at])
         return StepArrays(contexts, pairs, places, paid)
 
-    def _contexts(self, given: Sequence[Any]) -> NDArray[np.float64] | None:
+    def _contexts(self, given: Sequence[Any]) -> Floats:
         """[n, d]"""
-        try:
-            table = np.array(given)
-        except ValueError:  # not of one length
-            return None
-        if table.dtype.kind not in "fiu" or table.shape != (len(given), self._size):
-            return None
+        table = np.array(given)
+        _demand(table.dtype.kind in "fiu" and table.shape == (len(given), self._size))
         contexts = np.ascontiguousarray(table, dtype=np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             off = np.abs(contexts.sum(axis=1) - 1.0)
             straight = (off <= _STRAIGHT * (self._size + 4)) & ((contexts >= 0.0) & (contexts <= 1.0)).all(axis=1)
-        try:
-            for at in np.flatnonzero(~straight).tolist():
-                contexts[at] = self._learner._checked_context(contexts[at].copy())
-        except InputError:
-            return None
+        for at in np.flatnonzero(~straight).tolist():
+            contexts[at] = self._learner._checked_context(contexts[at].copy())
         return contexts
 
 
@@ -160,56 +135,39 @@ def _take(items: Iterator[Any]) -> tuple[list[Any], Exception | None]:
     return taken, None
 
 
+def _demand(usual: Any) -> None:
+    if not usual:
+        raise _UnusualError
+
+
 def _are_rows(rows: Sequence[Any], length: int) -> bool:
     return set(map(type, rows)) <= {tuple, list, Step} and set(map(len, rows)) == {length}
+
+
+def _are_numbers(values: Sequence[Any], kinds: Any) -> bool:
+    return all(issubclass(kind, kinds) and kind is not bool for kind in set(map(type, values)))
 
 
 def _numbers(names: tuple[str, ...] | None) -> dict[str, int]:
     return {} if names is None else {name: number for number, name in enumerate(names)}
 
 
-def _indices(keys: Sequence[Any], names: dict[str, int], last: int) -> NDArray[np.int64] | None:
+def _indices(keys: Sequence[Any], names: dict[str, int], last: int) -> Integers:
     """The numbers of states or actions, by numbers or names."""
-    kinds = set(map(type, keys))
-    if all(issubclass(kind, str) for kind in kinds):
+    if all(issubclass(kind, str) for kind in set(map(type, keys))):
         keys = [names.get(key, -1) for key in keys]
-    elif not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        return None
-    try:
-        numbers = np.array(keys, dtype=np.int64)
-    except OverflowError:
-        return None
-    return numbers if ((numbers >= 0) & (numbers <= last)).all() else None
+    else:
+        _demand(_are_numbers(keys, int | np.integer))
+    numbers = np.array(keys, dtype=np.int64)
+    _demand(((numbers >= 0) & (numbers <= last)).all())
+    return numbers
 
 
-def _losses(losses: Sequence[Any]) -> NDArray[np.float64] | None:
-    if not all(
-        issubclass(kind, int | float | np.floating | np.integer) and kind is not bool for kind in set(map(type, losses))
-    ):
-        return None
-    try:
-        paid = np.array(losses, dtype=np.float64)
-    except OverflowError:
-        return None
-    return paid if ((paid >= 0.0) & (paid <= 1.0)).all() else None
-
-
-def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _places(keys: Integers, wanted: Integers) -> Integers:
     """Where the wanted keys stand among increasing ones."""
     places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return places.astype(np.int64, copy=False) if (keys[places] == wanted).all() else None
-
-
-def single_step(context: NDArray[np.float64], pair: int, place: int, loss: float) -> StepArrays:
-    """One step."""
-    return StepArrays(
-        context.reshape(1, -1), np.array([pair], dtype=np.int64), np.array([place], dtype=np.int64), np.array([loss])
-    )
-
-
-def part_of(steps: StepArrays, first: int, last: int) -> StepArrays:
-    """The steps from ``first`` on, before ``last``, as views."""
-    return StepArrays._make(column[first:last] for column in steps)
+    _demand((keys[places] == wanted).all())
+    return places.astype(np.int64, copy=False)
 
 
 @contextmanager

@@ -49,3 +49,15 @@ def learn_steps(constants, state, view, scratch, steps):
         before_visit(constants, state, view, pair)
         learn_outcome(constants, state, view, scratch, pair, steps.places[t], steps.losses[t])
         state.totals["logged"] += 1
+
+
+def single_step(context: NDArray[np.float64], pair: int, place: int, loss: float) -> StepArrays:
+    """One step."""
+    return StepArrays(
+        context.reshape(1, -1), np.array([pair], dtype=np.int64), np.array([place], dtype=np.int64), np.array([loss])
+    )
+
+
+def part_of(steps: StepArrays, first: int, last: int) -> StepArrays:
+    """The steps from ``first`` on, before ``last``, as views."""
+    return StepArrays._make(column[first:last] for column in steps)

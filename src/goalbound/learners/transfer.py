@@ -1,31 +1,34 @@
 """The exact sums of one learner by ridge regression in another: added, on a larger support, or under other settings.
 
-Visits, Gram matrices, and sums of losses and next states follow from
-the steps alone, so they may be added to the sums of any other learner. What makes sets tight comes from the sets of its
-time (bounds of variances) or from forecasts (likelihoods), and begins anew. Proofs are in
-docs/explanation/steps_by_anyone.md.
+Visits, Gram matrices, and sums of losses and next states follow from the steps alone, so they may be added to the sums
+of any other learner. What makes sets tight comes from the sets of its time (bounds of variances) or from forecasts
+(likelihoods), and begins anew. Proofs are in docs/explanation/steps_by_anyone.md.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
+from math import log
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.linearity import NO_EPISODE
-from goalbound.confidence.pending import UNIT, Pending
+from goalbound.confidence.protocol import renew, take_over
+from goalbound.confidence.regression import EPS, renew_inverse, ridge_of
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError
+from goalbound.jit.compile import lean
 from goalbound.jit.records import assign
-from goalbound.learners.alarm import Cause, model_violation
-from goalbound.learners.caveats import united_caveats
+from goalbound.learners.answers import Cause, violation_of
+from goalbound.learners.card import united_caveats
 from goalbound.learners.episode import count_reason
 from goalbound.learners.loop import open_interval
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
-from goalbound.learners.transfer_kernels import renew_pairs
+from goalbound.learners.state import CHANGE_LOG_SIZE
+from goalbound.learners.visits import add_missing
 from goalbound.models import Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import SupportMatch, match_support
@@ -39,9 +42,11 @@ MOST_NAMED = 8
 """Open episodes that an error names."""
 SEEN = 1e-9
 """Sums of contexts above this contain steps; below, they are rounding."""
-SLACK = 1e-12
-"""More than rounding can take from a product."""
 Floats = NDArray[np.float64]
+Sums = dict[str, tuple[Floats, ...]]
+"""What is added to each sum, as terms."""
+LOW = {"gram": "gram_low", "loss_sums": "loss_low", "goal_sums": "goal_low"}
+"""The sums by pair, and what each lacks of the exact one."""
 
 
 def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
@@ -64,8 +69,8 @@ def merge(learner: RidgeLearner, other: RidgeLearner) -> None:
     declared = other.settings.loss_floor == learner.settings.loss_floor and other.prior == learner.prior
     places = match_support(learner.support, other.support, name="other")
     added = _added_sums(learner, other, places)
-    for pair in learner._pending.uncounted_pairs:
-        learner._count_visits_before(pair, None)
+    for pair in learner._visits.uncounted_pairs:
+        learner._visits.count_before(pair)
     for episode in learner.open_episodes:  # steps of a plan made before would bound variances by the sets of before
         if episode._arrays.progress["planned"]:
             open_interval.python(learner._state, episode._arrays)
@@ -90,7 +95,12 @@ def with_settings(learner: R, changes: dict[str, Any]) -> R:
         raise ArgumentError(f"{wrong[0]} is a setting of LRCSSP; a {type(learner).__name__} has none: leave it out")
     known = changes.pop("prior", learner.prior)
     if "options" in changes:
-        changes |= _changed_options(changes.pop("options"), learner.settings.replan_factor)
+        options = check_type(
+            changes.pop("options"), LearnerOptions, "options", "give LearnerOptions(...), or leave it out"
+        )
+        if options.forget:
+            raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
+        changes |= options.given(learner.settings.replan_factor)
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
     declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
     places = match_support(learner.support, learner.support, name="the learner")
@@ -104,17 +114,18 @@ def _filled(target: R, source: R, places: SupportMatch, *, declared: bool) -> R:
     return target
 
 
-def _added_sums(target: RidgeLearner, source: RidgeLearner, places: SupportMatch) -> dict[str, tuple[Floats, ...]]:
+def _added_sums(target: RidgeLearner, source: RidgeLearner, places: SupportMatch) -> Sums:
     """What is added to each of the target's sums, as terms: a sum, what it lacks of the exact one, and less what it
     began with (the ridge and guesses). An error if the target was told a row that excludes what was seen."""
     theirs, began, support = source._state.regression, source.anew()._state.regression, source.support
-    added: dict[str, tuple[Floats, ...]] = {}
-    for name, low in (("gram", "gram_low"), ("loss_sums", "loss_low"), ("goal_sums", "goal_low")):
-        added[name] = getattr(theirs, name), getattr(theirs, low), -getattr(began, name)
+    added: Sums = {
+        name: (getattr(theirs, name), getattr(theirs, low), -getattr(began, name)) for name, low in LOW.items()
+    }
     added["next_sums"] = (
-        by_support(support, theirs, theirs.next_sums), by_support(support, theirs, theirs.next_low),
+        by_support(support, theirs, theirs.next_sums),
+        by_support(support, theirs, theirs.next_low),
         -by_support(support, began, began.next_sums),
-    )  # fmt: skip
+    )
     if target.prior is not None and len(target.prior.rows):
         _check_known_rows(target.prior, support, places, sum(added["next_sums"]), sum(added["goal_sums"]))
     return added
@@ -133,20 +144,15 @@ def _check_known_rows(prior: PriorKnowledge, support: Support, places: SupportMa
         )
 
 
-def _add(
-    target: RidgeLearner, source: RidgeLearner, places: SupportMatch, added: dict[str, tuple[Floats, ...]], *,
-    declared: bool,
-) -> None:  # fmt: skip
+def _add(target: RidgeLearner, source: RidgeLearner, places: SupportMatch, added: Sums, *, declared: bool) -> None:
     """Add the data of the source. ``declared``: both were told the same of losses and rows."""
     mine, theirs, at = target._state, source._state, places.pairs
-    for name, low in (("gram", "gram_low"), ("loss_sums", "loss_low"), ("goal_sums", "goal_low")):
+    for name, low in LOW.items():
         _accumulate(getattr(mine.regression, name), getattr(mine.regression, low), at, added[name])
     _add_next_states(target, source, places, added["next_sums"])
     mine.regression.visits[at] += theirs.regression.visits
-    ridge = _ridge(target)
-    mine.pending.visits[at] += theirs.pending.visits
-    mine.pending.contexts[at] += theirs.pending.contexts
-    mine.pending.norms[at] += _norms_under(ridge[at], _ridge(source), theirs.pending)
+    ridge = ridge_of(target._constants)
+    add_missing(mine, theirs, at, ridge[at], ridge_of(source._constants))
     _carry_alarm(target, source, places, declared=declared)
     for name in ("intervals", "episodes", "logged", "squared_losses"):
         mine.totals[name] += theirs.totals[name]
@@ -160,17 +166,6 @@ def _add(
         count_reason(target._abandoned, reason, count)
     target._caveats = united_caveats(target.caveats, source.caveats)
     target.clipped += source.clipped
-
-
-def _norms_under(ridge: Floats, before: Floats, pending: Pending) -> NDArray[np.int64]:
-    """[N'] in UNITs, upper bounds of the norms of pending visits in the inverse of a Gram matrix with another ridge.
-
-    It is at least the one of before, or that times the ratio of a smaller ridge; and at least the ridge itself.
-    """
-    norms = pending.norms * np.sqrt(np.maximum(before / ridge, 1.0))
-    most = pending.visits / (UNIT * np.sqrt(ridge))
-    bounds: NDArray[np.int64] = np.ceil(np.minimum(norms, most) * (1.0 + SLACK)).astype(np.int64)
-    return bounds
 
 
 def _accumulate(sums: Floats, low: Floats, at: NDArray[Any], terms: tuple[Floats, ...]) -> None:
@@ -212,21 +207,8 @@ def _carry_alarm(target: RidgeLearner, source: RidgeLearner, places: SupportMatc
     mine["place"] = place if place < 0 else places.triples[place]
     if theirs["episode"] != NO_EPISODE:
         mine["episode"] += target._state.totals["episodes"]
-    mine["found"] = declared or all(_cause(one) is Cause.NOT_LINEAR for one in (source, target))
-
-
-def _cause(learner: RidgeLearner) -> Cause | None:
-    settings = learner.settings
-    found = model_violation(
-        learner._state.watch, learner.support, settings.context_size, settings.loss_floor, learner.prior
-    )
-    return None if found is None else found.cause
-
-
-def _ridge(learner: RidgeLearner) -> Floats:
-    """[N] the multiple of the identity in a Gram matrix without data: lambda, and the strength of a guess."""
-    model = learner._constants.model
-    return learner.settings.regularization + np.where(model.guessed, model.strength, 0.0)
+    blamed = (violation_of(one) for one in (source, target))
+    mine["found"] = declared or all(one is not None and one.cause is Cause.NOT_LINEAR for one in blamed)
 
 
 def _owners(support: Support) -> NDArray[np.int64]:
@@ -241,17 +223,14 @@ def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatc
     """
     if prior is None:
         return None
-    nothing = PriorKnowledge.nothing(larger, prior.context_size)
     found: dict[str, Any] = {}
-    for one in fields(PriorKnowledge):
-        array = getattr(prior, one.name)
-        if not isinstance(array, np.ndarray) or not len(array):
-            continue
-        of_triples = one.name in ("rows", "guess_rows")
-        table = np.zeros((larger.triples if of_triples else larger.pairs, *array.shape[1:]), array.dtype)
-        table[places.triples if of_triples else places.pairs] = array
-        found[one.name] = set_readonly(table)
-    return replace(nothing, **found)
+    for name, array in vars(prior).items():
+        if isinstance(array, np.ndarray) and len(array):
+            size, at = (larger.triples, places.triples) if name.endswith("rows") else (larger.pairs, places.pairs)
+            table = np.zeros((size, *array.shape[1:]), array.dtype)
+            table[at] = array
+            found[name] = set_readonly(table)
+    return replace(PriorKnowledge.nothing(larger, prior.context_size), **found)
 
 
 def _check_can_give(source: RidgeLearner, name: str) -> None:
@@ -275,10 +254,49 @@ def _check_keeps_data(learner: RidgeLearner, name: str) -> None:
         )
 
 
-def _changed_options(options: LearnerOptions, replan_factor: float) -> dict[str, Any]:
-    """The settings that options stand for; ``replan_factor`` is that of the learner, where they leave it open."""
-    check_type(options, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
-    if options.forget:
-        raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
-    found = {one.name: getattr(options, one.name) for one in fields(LearnerOptions)}
-    return found | {"replan_factor": replan_factor if options.replan_factor is None else options.replan_factor}
+@lean
+def log_det_bound(gram: Any, ridge: Any, work: Any) -> Any:
+    """An upper bound of log det(V / ridge). O(d^3).
+
+    The pivots of an elimination in floating point are those of V + E, and with entries of E at most 8 (d + 1) EPS times
+    the trace, the share e of E in V is at most d times that over the ridge, as V >= ridge I. Up to e = 1/2,
+    log det V <= log det(V + E) + 2 d e. Beyond, the trace bounds the determinant: the geometric mean of the eigenvalues
+    is at most the arithmetic one. ``work`` [d, d].
+    """
+    size = len(gram)
+    trace = 0.0
+    for j in range(size):
+        trace += gram[j, j]
+    by_trace = size * log(max(trace / (size * ridge), 1.0)) + 1e-9
+    share = 8.0 * (size + 1) * EPS * size * trace / ridge
+    if not share <= 0.5:
+        return by_trace
+    for r in range(size):
+        for c in range(size):
+            work[r, c] = gram[r, c]
+    total = 0.0
+    for p in range(size):
+        if not work[p, p] > 0.0:
+            return by_trace
+        total += log(work[p, p] / ridge)
+        for r in range(p + 1, size):
+            factor = work[r, p] / work[p, p]
+            for c in range(p + 1, size):
+                work[r, c] -= factor * work[p, c]
+    return min(max(total, 0.0) + 2.0 * size * share + 4.0 * EPS * abs(total), by_trace)
+
+
+@lean
+def renew_pairs(constants: Any, state: Any, scratch: Any, ridge: Any, changed: Any) -> Any:
+    """Estimates and radii of the pairs whose sums have ``changed`` [N]; what makes sets tight begins anew.
+    O(N d^3 + M d^2). ``ridge`` [N] is the multiple of the identity in the Gram matrix of a pair without data."""
+    regression = state.regression
+    for pair in range(len(changed)):
+        if not changed[pair]:
+            continue
+        renew_inverse(regression.gram[pair], regression.inverse[pair], ridge[pair], scratch.block)
+        state.log_det[pair] = log_det_bound(regression.gram[pair], ridge[pair], scratch.block)
+        take_over(constants, state, pair)
+        renew(constants, state, scratch, pair)
+        state.revision[pair] += 1
+    state.totals["changes"] += CHANGE_LOG_SIZE + 1  # nobody's view is up to date

@@ -1,27 +1,40 @@
-"""Visits: when they enter the Gram matrix of their pair, and what is learned of them (lines 10 to 12, 22 and 23).
+"""Visits: the order in which they count, and what becomes of those whose outcome is late, or never comes (lines 10 to
+12, 22 and 23).
 
 A visit counts as soon as the outcome of a later visit of the same pair is learned from, in the order of ``act``: which
-visits count, and in which order, must not depend on when outcomes are reported (docs/explanation/pending.md).
+visits count, and in which order, must not depend on when outcomes are reported (docs/explanation/pending.md). All that
+is kept of visits without an outcome is asked for, moved to another learner and checked here.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from goalbound.confidence.pending import add_pending, in_units
-from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
-from goalbound.confidence.regression import count_visit, count_visit_of_norm, record_outcome
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound.confidence.protocol import enters, learn, missing, renew
+from goalbound.confidence.regression import (
+    UNIT,
+    add_pending,
+    count_visit,
+    count_visit_of_norm,
+    in_units,
+    record_outcome,
+)
+from goalbound.confidence.statistics import Statistics
 from goalbound.jit.compile import lean
 from goalbound.learners.state import CHANGE_LOG_SIZE
+from goalbound.models.files.ranges import MANY, within
 
 if TYPE_CHECKING:
     from goalbound.learners.episode import LearnerEpisode
+    from goalbound.learners.learner import RidgeLearner
 
-
-@lean
-def forecast(constants, state, view, pair):
-    """A pair is about to be played: what must be said before its outcome is known."""
-    before_visit(constants, state, view, pair)
+SLACK = 1e-12
+"""More than rounding can take from a product."""
+Floats = NDArray[np.float64]
 
 
 @lean
@@ -46,8 +59,8 @@ def count_pending(constants, state, view, scratch, pair):
 
 
 @lean
-def keep_pending(constants, state, view, scratch, pair):
-    """The outcome of a visit will never come: it counts, as one that might have been anything."""
+def count_without_outcome(constants, state, view, scratch, pair):
+    """A visit counts, as one whose outcome might be anything; it may come later, or never."""
     count_pending(constants, state, view, scratch, pair)
     renew(constants, state, scratch, pair)
     mark_changed(state, pair)
@@ -58,6 +71,21 @@ def is_set_current(state, view, pair):
     """Whether the set of a pair is that of its Gram matrix as it is now. Visits that are awaited change the matrix
     before the pair is marked as changed."""
     return view.revision[pair] == state.revision[pair] and state.pending.visits[pair] == 0
+
+
+@lean
+def forget_missing(state, pair):
+    """All visits of a pair are forgotten, those without an outcome too."""
+    state.pending.visits[pair] = 0
+    state.pending.norms[pair] = 0
+    for j in range(state.pending.contexts.shape[1]):
+        state.pending.contexts[pair, j] = 0
+
+
+@lean
+def visits_with_outcome(state, pair):
+    """How many visits of a pair are in its sums with their outcome."""
+    return state.regression.visits[pair] - state.pending.visits[pair]
 
 
 @lean
@@ -87,23 +115,23 @@ def learn_outcome(constants, state, view, scratch, pair, place, loss):
     mark_changed(state, pair)
 
 
-class PendingVisits:
-    """The episodes of a learner that have acted and not yet observed.
+class Visits:
+    """The visits of a learner whose outcome has not come, in the order of ``act``.
 
     Attributes:
         acts: the number of the next visit. Numbers say the order of ``act``, and nothing else.
-        counted_early: whether a visit enters the Gram matrix before its outcome comes, once a later one of its pair
-            does.
+        count: enters a visit into the Gram matrix before its outcome comes, once a later one of its pair does; None:
+            visits count when their outcome comes, and never without one.
     """
 
-    def __init__(self, *, counted_early: bool) -> None:
+    def __init__(self, count: Callable[[LearnerEpisode], None] | None) -> None:
         self.acts = 0
-        self.counted_early = counted_early
+        self.count = count
         self._awaited: dict[int, LearnerEpisode] = {}  # by the number of the visit, so in the order of act
         self._uncounted: dict[int, list[LearnerEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
 
-    def add(self, episode: LearnerEpisode, pair: int) -> None:
-        """An episode has played a pair. It is held here until its outcome comes."""
+    def make(self, episode: LearnerEpisode, pair: int) -> None:
+        """An episode plays a pair. It is held here until its outcome comes."""
         episode._acted, episode._pair = self.acts, pair
         self.acts += 1
         self.hold(episode)
@@ -112,34 +140,77 @@ class PendingVisits:
         """An episode whose visit has its number already."""
         assert episode._acted is not None
         self._awaited[episode._acted] = episode
-        if self.counted_early and not episode._progress["counted"]:
+        if self.count is not None and not episode._progress["counted"]:
             self._uncounted.setdefault(episode._pair, []).append(episode)
 
-    def remove(self, episode: LearnerEpisode) -> None:
+    def settle(self, episode: LearnerEpisode) -> None:
         """The outcome has come, or never will."""
         if episode._acted is not None:
             del self._awaited[episode._acted]
             self.acts = self.acts if self._awaited else 0
         episode._acted = None
-        if not self._uncounted:  # on the way of every step
+        if episode._pair in self._uncounted:
+            self._uncounted[episode._pair] = [one for one in self._uncounted[episode._pair] if one is not episode]
+
+    def lose(self, episode: LearnerEpisode, *, at_random: bool) -> None:
+        """The outcome will never come: the visit counts, as one that might have been anything, unless it is missing
+        ``at_random`` and does not count yet."""
+        if self.count is not None:
+            if not at_random:
+                self.count_before(episode._pair, episode)
+                self.count(episode)
+            episode._progress["counted"] = 0  # of the visit that the episode makes next
+        self.settle(episode)
+
+    def count_before(self, pair: int, last: LearnerEpisode | None = None) -> None:
+        """The visits of a pair that were made before that of ``last`` (None: all) count from now on, outcome or not."""
+        waiting = self._uncounted.get(pair)
+        if not waiting or self.count is None:
             return
-        waiting = self._uncounted.get(episode._pair, [])
-        if episode in waiting:
-            waiting.remove(episode)
-        if not waiting:
-            self._uncounted.pop(episode._pair, None)
+        earlier = len(waiting) if last is None else waiting.index(last) if last in waiting else 0
+        self._uncounted[pair] = waiting[earlier:]
+        for episode in waiting[:earlier]:
+            self.count(episode)
 
     @property
     def uncounted_pairs(self) -> list[int]:
         """The pairs with visits that are in no Gram matrix yet."""
-        return list(self._uncounted)
+        return [pair for pair, waiting in self._uncounted.items() if waiting]
 
-    def take_uncounted(self, pair: int, last: LearnerEpisode | None) -> list[LearnerEpisode]:
-        """The uncounted visits of a pair that were made before that of ``last`` (None: all); from now on they count."""
-        waiting = self._uncounted.get(pair, [])
-        earlier = waiting[: waiting.index(last)] if last in waiting else [] if last is not None else list(waiting)
-        if earlier:
-            del waiting[: len(earlier)]
-            if not waiting:
-                del self._uncounted[pair]
-        return earlier
+
+def statistics_of(learner: RidgeLearner) -> Statistics:
+    """What a learner has seen so far, visits without an outcome included; it shows what the learner learns."""
+    state, guessed = learner._state, learner._constants.model.guessed
+    return Statistics.over(
+        learner.support,
+        state.regression,
+        learner.settings.regularization,
+        state.pending,
+        holds_guesses=bool(guessed.any()),
+    )
+
+
+def add_missing(state: Any, source: Any, at: NDArray[Any], ridge: Floats, of_source: Floats) -> None:
+    """The visits without an outcome of another learner's pairs, in the pairs ``at`` of this one. ``ridge`` and
+    ``of_source`` [N'] are the multiples of the identity in their Gram matrices.
+
+    Their norms in the inverse of the other matrix are at most those of before, times the root of the ratio of a smaller
+    ridge; and at most the ridge itself allows.
+    """
+    mine, theirs = state.pending, source.pending
+    norms = theirs.norms * np.sqrt(np.maximum(of_source / ridge, 1.0))
+    most = theirs.visits / (UNIT * np.sqrt(ridge))
+    mine.visits[at] += theirs.visits
+    mine.contexts[at] += theirs.contexts
+    mine.norms[at] += np.ceil(np.minimum(norms, most) * (1.0 + SLACK)).astype(np.int64)
+
+
+def check_missing(state: Any, regularization: float) -> None:
+    """An error unless visits without an outcome, read from a file, can be: a context has d entries that sum to 1, its
+    norm is at most that of the first visit."""
+    visits, contexts, norms = state.pending
+    within("pending visits", visits, 0, state.regression.visits)
+    units = visits / UNIT + contexts.shape[1] * visits
+    within("pending contexts", contexts, 0, np.minimum(units, MANY)[:, None])
+    within("pending contexts", contexts.sum(axis=1), 0, units)
+    within("pending norms", norms, 0, np.minimum(units * (1.01 / np.sqrt(regularization) + 1.0), MANY))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from goalbound.errors import ArgumentError
 from goalbound.logs.report import LogReport, log_report
 from goalbound.logs.values import LogTimes
-from goalbound.models import LossScale, Step, Support
+from goalbound.models import Step, Support
+from goalbound.models.amounts import HasUnit
 from goalbound.models.validation import check_int, restore_readonly, set_readonly, short_repr
 from goalbound.terminal import pluralize
 
@@ -62,7 +63,7 @@ class LogArrays(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Log:
+class Log(HasUnit):
     """K steps of a log in the order of time; made by :func:`~goalbound.logs.read_log`.
 
     Iterating gives ``(context, Step)``, which is what learners learn from.
@@ -78,7 +79,6 @@ class Log:
         open_cases: how many of them do not end at the goal.
         skipped: the rows that were left out, in the order of the table.
         clipped: how many losses were above the cap and count as the cap.
-        loss_scale: the unit of the losses, or None: they were in [0, 1] already.
         component_names: d names, or None.
         map_digest: of the map that made the contexts (:func:`~goalbound.adapters.covariates.map_digest`); None: the
             contexts are columns of the table, there are none, or the map has no digest.
@@ -95,7 +95,6 @@ class Log:
     open_cases: int
     skipped: tuple[SkippedRow, ...]
     clipped: int
-    loss_scale: LossScale | None
     component_names: tuple[str, ...] | None
     map_digest: str | None = None
     time_column: LogTimes | None = None
@@ -110,12 +109,12 @@ class Log:
     @property
     def unit(self) -> str:
         """The unit of the losses; empty where they were in [0, 1] already."""
-        return "" if self.loss_scale is None else self.loss_scale.unit
+        return super().unit or ""
 
     @property
     def cap(self) -> float:
         """What a loss of 1 is in the unit."""
-        return 1.0 if self.loss_scale is None else self.loss_scale.cap
+        return self._cap
 
     @property
     def times(self) -> NDArray[Any] | None:

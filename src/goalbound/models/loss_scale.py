@@ -1,7 +1,7 @@
 """Losses in a unit of the user's own, such as minutes, and in [0, 1]: converted once, at the borders.
 
-A learner with a scale takes losses in the unit (:func:`plain_step`, :func:`plain_log`) and shows amounts in it. It
-computes in [0, 1].
+A learner with a scale takes losses in the unit (:func:`plain_step`, :func:`plain_log`) and shows results in it
+(:mod:`goalbound.models.amounts`). It computes in [0, 1].
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.models.step import LogView, Step
-from goalbound.models.validation import as_numeric_array, check_float, check_type, set_readonly, short_repr
-from goalbound.terminal import one_line
+from goalbound.models.validation import as_numeric_array, check_float, short_repr
 
 LONGEST_UNIT = 40
 """The most characters of the name of a unit."""
@@ -182,30 +181,6 @@ def plain_log(scale: LossScale | None, log: Any) -> tuple[Any, Callable[[int], i
             f"the log was read with {was}, and the learner has {scale}; read it with the learner's loss_scale"
         )
     return log, lambda learned: getattr(log, "clipped", 0)
-
-
-def check_unit(scale: LossScale, has: LossScale | None) -> None:
-    """An error unless this is a scale, and what is to be shown in its unit has none yet."""
-    check_type(scale, LossScale, "scale", 'give a LossScale, such as LossScale("min", cap=60)')
-    if has is not None:
-        raise ArgumentError(f"scale: these numbers are in {has.unit} already; convert those of the learner inside")
-
-
-def with_unit(head: str, scale: LossScale | None) -> str:
-    """The head of a column, with the unit of its numbers."""
-    return head if scale is None else f"{head} ({one_line(scale.unit)})"
-
-
-def amounts_at_least(scale: LossScale, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower bounds in the unit: rounded down."""
-    amounts = np.nextafter(scale.to_unit(losses), 0.0)
-    return set_readonly(np.where(np.isinf(losses), losses, amounts))
-
-
-def amounts_at_most(scale: LossScale, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Upper bounds in the unit: rounded up; no loss stays none."""
-    amounts = np.nextafter(scale.to_unit(losses), np.inf)
-    return set_readonly(np.where(losses == 0.0, 0.0, amounts))
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:

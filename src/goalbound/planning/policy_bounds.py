@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError, ModelError
-from goalbound.models import BallSet, IntervalSet, LossScale, Support
-from goalbound.models.loss_scale import amounts_at_least, amounts_at_most, check_unit, with_unit
+from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.models.amounts import Amounts, at_least, at_most, nearest
 from goalbound.models.validation import check_fraction, set_readonly
 from goalbound.planning.checks import support_pairs
 from goalbound.planning.extended_value_iteration import check_rows_fit, scaled_back
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyBounds:
+class PolicyBounds(Amounts):
     """What a policy loses until the goal, at least and at most, in the plausible models.
 
     Attributes:
@@ -45,7 +45,6 @@ class PolicyBounds:
         proven: whether all plausible sets together hold the truth with the probability that was asked for; None if
             whoever made the sets does not say.
         delta: ... which is 1 - delta.
-        loss_scale: the unit of ``lower``, ``upper`` and ``estimate``; None: losses of a step are in [0, 1].
         caveats: why the bounds are not proven, where whoever made the sets says why; empty if they are.
     """
 
@@ -58,26 +57,9 @@ class PolicyBounds:
     estimate: Floats | None = None
     proven: bool | None = None
     delta: float | None = None
-    loss_scale: LossScale | None = None
     caveats: tuple[str, ...] = ()
 
-    def in_unit(self, scale: LossScale) -> PolicyBounds:
-        """The same in a unit of the user's own; bounds are rounded outwards.
-
-        >>> from goalbound.models import Support
-        >>> bounds = policy_bounds(BallSet(Support.full(1, 1), [0.2], [0.4], [0.5, 0.5], [0.1]), [0])
-        >>> bounds.in_unit(LossScale("min", cap=60)).lower.round(3), bounds.loss_scale
-        (array([20.,  0.]), None)
-        """
-        check_unit(scale, self.loss_scale)
-        lower, upper = amounts_at_least(scale, self.lower), amounts_at_most(scale, self.upper)
-        estimate = None if self.estimate is None else set_readonly(np.asarray(scale.to_unit(self.estimate)))
-        return replace(self, lower=lower, upper=upper, estimate=estimate, loss_scale=scale)
-
-    @property
-    def unit(self) -> str | None:
-        """The name of the unit; None: losses of a step are in [0, 1]."""
-        return None if self.loss_scale is None else self.loss_scale.unit
+    _amounts: ClassVar = {"lower": at_least, "upper": at_most, "estimate": nearest}
 
     @property
     def guarantee(self) -> str:
@@ -125,8 +107,7 @@ class PolicyBounds:
 
         heads = {"lower": "at least", "estimate": "estimate", "upper": "at most"}
         named = {
-            with_unit(heads[name], self.loss_scale) if name in heads else name: column
-            for name, column in self._columns().items()
+            self._with_unit(heads[name]) if name in heads else name: column for name, column in self._columns().items()
         }
         return html_table(named) + html_lines(self._notes)
 
@@ -138,14 +119,16 @@ class PolicyBounds:
         columns = self._columns()
         rows = Rows(columns["state"], columns["lower"], columns["upper"], columns.get("estimate"), columns["action"])
         point = "" if self.estimate is None else "; point: estimate"
-        label = with_unit("expected loss until the goal", self.loss_scale) + f"; line: at least to at most{point}"
+        label = self._with_unit("expected loss until the goal") + f"; line: at least to at most{point}"
         return draw_rows(rows, label=label, axes=axes)
 
     def __str__(self) -> str:
         support = self.support
         names = [one_line(support.state_label(s)) for s in range(min(support.states, SHOWN))]
-        columns = {"at least": self.lower, "estimate": self.estimate, "at most": self.upper}
-        shown = [(with_unit(head, self.loss_scale), each) for head, each in columns.items() if each is not None]
+        columns: list[tuple[str, Floats | None]] = [
+            ("at least", self.lower), ("estimate", self.estimate), ("at most", self.upper),
+        ]  # fmt: skip
+        shown = [(self._with_unit(head), numbers) for head, numbers in columns if numbers is not None]
         cells = [
             [name, one_line(support.action_label(int(self.policy[s]))), *(f"{v[s]:.4g}" for _, v in shown)]
             for s, name in enumerate(names)

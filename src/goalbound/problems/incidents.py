@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.models import LinearCSSP
+from goalbound.models.amounts import with_cap
 from goalbound.models.builder import Builder
 from goalbound.models.support import GOAL
 from goalbound.models.validation import as_numeric_array, check_generator, check_int_array, check_type
@@ -75,7 +76,7 @@ def incident_recovery(hours: int = 4) -> LinearCSSP:
                 state, action, loss=(minutes[action] / CAP).tolist(),
                 to={name: np.broadcast_to(chance, night.shape).tolist() for name, chance in to.items()},
             )  # fmt: skip
-    return plan.linear_cssp(start="detected", loss_scale=CAP)
+    return with_cap(plan.linear_cssp(start="detected"), CAP)
 
 
 def incident_curves(hour: ArrayLike, traffic: ArrayLike) -> tuple[Floats, Floats]:

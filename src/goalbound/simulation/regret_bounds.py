@@ -12,8 +12,8 @@ from math import inf, log, log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound.confidence.balls import ridge_radius
 from goalbound.confidence.protocol import KNOWN_FACTOR
-from goalbound.confidence.radii import ridge_radius
 from goalbound.errors import ArgumentError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.program import constants_of

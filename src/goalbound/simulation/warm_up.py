@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.confidence import likelihood, paper, sharp
+from goalbound.confidence.widths import RULES
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import compiled_ahead
 from goalbound.learners.base import LearnerBase
@@ -53,7 +53,7 @@ def warm_up(*learners: Learner) -> float:
 
 def _standard() -> list[Learner]:
     support = Support.full(2, 2)
-    proven = [LRCSSP(support, 2, loss_floor=0.1, widths=widths) for widths in (likelihood(), sharp(), paper())]
+    proven = [LRCSSP(support, 2, loss_floor=0.1, widths=rule()) for rule in RULES.values()]
     crossing = Support.from_pairs([{0: [1, 2], 1: [1, 2]}, {0: [3]}, {0: [3]}])  # actions that nothing tells apart
     return [*proven, *(LocalOptimism(one, 2, loss_floor=0.1) for one in (support, crossing))]
 
@@ -93,8 +93,7 @@ def _overrule(learner: LearnerBase, problem: LinearCSSP) -> None:
     proposed = episode.act(0)
     others = [int(action) for action in support.pair_action[: support.pair_start[1]] if action != proposed]
     if others:
-        episode.take_back()
-        episode.act(0, allowed=others)
+        episode.begins(others[0])
     episode.observe(step, overridden=True)
 
 

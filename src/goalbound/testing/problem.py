@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -104,10 +104,7 @@ def _check_arrays(problem: Any, found: Findings) -> None:
         found.add("problem", f"it is a {type(problem).__name__}", "give a LinearCSSP or a ProblemInstance")
         raise Stop
     try:
-        again = LinearCSSP(
-            problem.support, problem.losses, problem.probabilities, problem.start, problem.component_names,
-            problem.loss_scale,
-        )  # fmt: skip
+        again = replace(problem)
     except InputError as error:
         found.add("losses and probabilities", str(error), "make the problem by its constructors, and leave it so")
         raise Stop from None

@@ -6,7 +6,22 @@ import numpy as np
 import pytest
 
 from goalbound.around import change_kernels as kernels
-from goalbound.around.change_kernels import CAUTION, MOST_LEVERAGE, NO_ALARM, RATIOS, ChangeSums, ChangeWorkspace
+from goalbound.around.change_kernels import (
+    CASE,
+    CAUTION,
+    COUNT,
+    CUSUM,
+    EXPECTED,
+    MOST_LEVERAGE,
+    NO_ALARM,
+    OBSERVED,
+    RATIOS,
+    ROBERTS,
+    STEP,
+    ChangeSums,
+    ChangeWorkspace,
+)
+from goalbound.around.monitor import ChangeDetector
 from goalbound.learners.steps import StepArrays
 from goalbound.models import Support
 from tests.reference import change_detection as twin
@@ -14,15 +29,13 @@ from tests.reference.change_detection import Visit
 
 SUPPORT = Support.from_pairs([{0: [0, 1], 1: [0, 1, 2]}, {0: [0, 2]}])
 """Three pairs: 0 leads to states 0 and 1, pair 1 to all (the goal is 2), pair 2 (state 1, action 0) to 0 and the goal.
-Numbers: 7 triples, 3 losses, 2 goals of actions, 2 losses of actions."""
+Numbers: loss and triples of pair 0 (0; 1, 2), pair 1 (3; 4 to 6), pair 2 (7; 8, 9), goal and loss of both actions
+(10, 11; 12, 13)."""
 NEVER = 1e300
 
 
 def new(size: int = 2) -> tuple[ChangeSums, ChangeWorkspace]:
-    work = kernels.new_change_workspace(
-        SUPPORT.pair_action, SUPPORT.next_start, SUPPORT.next_state, SUPPORT.states, size
-    )
-    return kernels.new_change_sums(SUPPORT.actions, SUPPORT.next_start, size), work
+    return kernels.new_change_sums(SUPPORT, size), kernels.new_change_workspace(SUPPORT, size)
 
 
 def drawn(count: int, seed: int, *, pair: int | None = None) -> StepArrays:
@@ -46,17 +59,17 @@ def test_the_sums_of_a_pair_are_those_of_its_naive_twin() -> None:
     visits = [Visit(c, int(k) - 2, loss) for c, k, loss in zip(steps.contexts, steps.places, steps.losses, strict=True)]
     e, tested = twin.all_evidence(visits, 3, RATIOS, caution=CAUTION, most_leverage=MOST_LEVERAGE)
     assert tested[0] > 0  # the first visit is no evidence
-    for k, number in enumerate([2, 3, 4, 7 + 1]):  # the triples of pair 1, its loss
+    for k, number in enumerate([4, 5, 6, 3]):  # the triples of pair 1, its loss
         for at in range(len(RATIOS)):
-            assert sums.roberts[number, at] == pytest.approx(twin.shiryaev_roberts(e[:, k, at]), rel=1e-9)
+            assert sums.evidence[number, at, ROBERTS] == pytest.approx(twin.shiryaev_roberts(e[:, k, at]), rel=1e-9)
             largest, begin = twin.cusum(e[:, k, at])
-            assert sums.cusum[number, at] == pytest.approx(largest, abs=1e-9)
-            assert sums.began_step[number, at] == sums.began_case[number, at] == tested[begin]
+            assert sums.evidence[number, at, CUSUM] == pytest.approx(largest, abs=1e-9)
+            assert sums.evidence[number, at, STEP] == sums.evidence[number, at, CASE] == tested[begin]
             since = [visits[t] for t in tested[begin:]]
-            assert sums.count[number, at] == len(since)
-            assert sums.observed[number, at] == pytest.approx(sum(twin.outcomes(one, 3)[k] for one in since))
+            assert sums.evidence[number, at, COUNT] == len(since)
+            assert sums.evidence[number, at, OBSERVED] == pytest.approx(sum(twin.outcomes(one, 3)[k] for one in since))
             means = sum(twin.forecasts(visits[:t], visits[t].context, 3)[0][k] for t in tested[begin:])
-            assert sums.expected[number, at] == pytest.approx(means)
+            assert sums.evidence[number, at, EXPECTED] == pytest.approx(means)
 
 
 def test_the_numbers_of_an_action_multiply_the_evidence_of_all_its_pairs() -> None:
@@ -65,18 +78,20 @@ def test_the_numbers_of_an_action_multiply_the_evidence_of_all_its_pairs() -> No
     for pair in (0, 2):  # the pairs of action 0; the goal may follow pair 2 alone
         mine = steps.pairs == pair
         part = StepArrays(*(np.ascontiguousarray(column[mine]) for column in steps))
-        alone[pair] = entered(part).roberts
-    np.testing.assert_allclose(sums.roberts[10], alone[2][6], rtol=1e-9)  # the goal of action 0: the triple (1, 0, 2)
+        alone[pair] = entered(part).evidence[:, :, ROBERTS]
+    np.testing.assert_allclose(
+        sums.evidence[10, :, ROBERTS], alone[2][9], rtol=1e-9
+    )  # the goal of action 0: the triple (1, 0, 2)
     # Its loss mixes the visits of both pairs: by hand, e = R / (R before + 1) of the pair that was visited.
     by_hand, before = np.zeros(4), {pair: np.zeros(4) for pair in (0, 2)}
     for t in range(80):
         pair = int(steps.pairs[t])
         if pair != 1:
-            now = entered(StepArrays(*(column[: t + 1] for column in steps))).roberts[7 + pair]
+            now = entered(StepArrays(*(column[: t + 1] for column in steps))).evidence[{0: 0, 2: 7}[pair], :, ROBERTS]
             if not np.array_equal(now, before[pair]):
                 by_hand = (by_hand + 1.0) * now / (before[pair] + 1.0)
                 before[pair] = now
-    np.testing.assert_allclose(sums.roberts[12], by_hand, rtol=1e-9)
+    np.testing.assert_allclose(sums.evidence[11, :, ROBERTS], by_hand, rtol=1e-9)
 
 
 def test_compiled_and_python_give_the_same_bits() -> None:
@@ -99,10 +114,10 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
     # All sequences of 6 visits of pair 2 with loss 0 or 1: means 0.3 (state 0), 0.7 (goal), 0.4 (loss), 4^6 in all.
     sums, work = new(1)
     means = np.full((10, 1), 0.5)
-    means[[5, 6, 9]] = [[0.3], [0.7], [0.4]]
+    means[[8, 9, 7]] = [[0.3], [0.7], [0.4]]
     total = 0.0
     for code in range(4**6):
-        again = sums._replace(**{name: array.copy() for name, array in sums._asdict().items() if name != "totals"})
+        again = sums._replace(**{name: array.copy() for name, array in sums._asdict().items()})
         again = again._replace(given_means=means, given=np.ones(3, dtype=np.bool_))
         draws = [(code >> 2 * t) & 3 for t in range(6)]
         chance = np.prod([(0.7 if one & 1 else 0.3) * (0.4 if one & 2 else 0.6) for one in draws])
@@ -111,12 +126,12 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
             np.array([float(one >> 1) for one in draws]),
         )  # fmt: skip
         kernels.detect_changes.compiled(again, work, steps, np.zeros(6, dtype=np.int64), NEVER)
-        own, shared = kernels.roberts_of_pair.python(again, work, 2), kernels.roberts_of_action.python(again, work, 0)
+        own, shared = (kernels.roberts_of.python(again, work, part) for part in (2, 3))
         total += chance * (0.5 * own + 0.5 * shared)
     assert total == pytest.approx(6.0, rel=1e-9)
 
 
-def test_an_alarm_stops_the_part_and_a_restart_forgets_all_of_it() -> None:
+def test_an_alarm_stops_the_part() -> None:
     steps = drawn(200, 4, pair=2)
     steps.places[100:], steps.losses[100:] = 5, 0.9  # never the goal any more
     sums, work = new()
@@ -126,10 +141,15 @@ def test_an_alarm_stops_the_part_and_a_restart_forgets_all_of_it() -> None:
     assert len(raised) == 1
     assert raised[0] in (2, 3 + 0)  # pair 2, or its action
     assert 100 < sums.alarm_step[raised[0]] < 150
-    assert sums.totals["steps"] == 200
+    assert sums.steps[0] == 200
     assert sums.visits[2] < 150
-    sums.alarm_step[3:] = NO_ALARM
-    kernels.restart_pair.python(sums, work, 2)
+
+
+def test_after_an_alarm_is_acknowledged_nothing_is_known_of_its_pairs() -> None:
+    detector, steps = ChangeDetector(SUPPORT, 2, run_length=1000.0), drawn(200, 4, pair=2)
+    steps.places[100:], steps.losses[100:] = 5, 0.9  # never the goal any more
+    assert detector.enter(steps, np.arange(200)) == 1
+    detector.acknowledge()
     fresh, _ = new()
-    for name in ("gram", "inverse", "outcome_sums", "visits", "roberts", "cusum", "alarm_step"):
-        np.testing.assert_array_equal(getattr(sums, name), getattr(fresh, name), err_msg=name)
+    for name in ("gram", "inverse", "outcome_sums", "visits", "evidence", "alarm_step"):
+        np.testing.assert_array_equal(getattr(detector._sums, name), getattr(fresh, name), err_msg=name)

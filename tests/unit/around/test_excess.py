@@ -42,8 +42,6 @@ def test_an_excess_that_begins_late_is_found_and_described_from_where_it_began()
     assert excess.episodes == found.index(True) + 1
     assert "upper bound of their plans" in str(excess)
     assert "estimate" in str(test.excess(by_bounds=False))
-    test.restart()
-    assert not test.found
 
 
 def test_a_file_restores_it_and_what_cannot_be_is_refused() -> None:

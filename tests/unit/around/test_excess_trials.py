@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from goalbound import Guarded, Step, load_learner
-from goalbound.around.excess import COUNT, LOST, MOST_WAITING, ExcessLossTest, Trial, TrialQueue
+from goalbound.around.excess import COUNT, LOST, MOST_WAITING, ExcessLossTest, Trial, settled, trials_of_rows
 from goalbound.errors import FileFormatError
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
 
-class Case:
-    """What a trial is of."""
-
-
 def test_a_result_waits_until_all_that_began_earlier_are_settled() -> None:
-    queue, cases = TrialQueue(), [Case() for _ in range(3)]
-    first, second, third = (queue.begin(1.0, case) for case in cases)
-    queue.end(third)
-    assert list(queue.settled()) == []
-    queue.end(first)
-    assert list(queue.settled()) == [first]
-    queue.end(second)
-    queue.end(second)
-    assert list(queue.settled()) == [second, third]
-    assert not queue.trials
+    first, second, third = trials = [Trial(1.0) for _ in range(3)]
+    left = list(trials)
+    third.ended = True
+    assert list(settled(left)) == []
+    first.ended = True
+    assert list(settled(left)) == [first]
+    second.ended = True
+    assert list(settled(left)) == [second, third]
+    assert not left
 
 
 def test_cheap_ones_that_end_first_raise_no_false_warning() -> None:
@@ -38,67 +34,70 @@ def test_cheap_ones_that_end_first_raise_no_false_warning() -> None:
     # runs of 1,000 cases each there are more than 6 with one with probability 1e-5 at most (binomial, 0.1).
     found = 0
     for seed in range(10):
-        rng, queue, test = np.random.default_rng(seed), TrialQueue(), ExcessLossTest()
+        rng, trials, test = np.random.default_rng(seed), list[Trial](), ExcessLossTest()
         for _ in range(5):
-            cases = [Case() for _ in range(200)]
-            waiting = [queue.begin(1.0, case) for case in cases]
+            waiting = [Trial(1.0) for _ in range(200)]
+            trials += waiting
             while waiting:
                 for trial in waiting:
                     trial.lost += 0.5
                 for trial in waiting:
                     if rng.random() < 0.5:
-                        queue.end(trial)
-                        found += sum(test.add(one.lost, one.allowed) for one in queue.settled())
+                        trial.ended = True
+                        found += sum(test.add(one.lost, one.allowed) for one in settled(trials))
                 waiting = [trial for trial in waiting if not trial.ended]
-        assert not queue.trials
+        assert not trials
     assert found <= 6
 
 
 def test_one_that_never_ends_counts_with_what_it_lost_once_too_many_wait_for_it() -> None:
-    queue, case = TrialQueue(), Case()
-    stuck = queue.begin(1.0, case)
-    stuck.lost = 0.75
-    others = []
+    stuck = Trial(1.0, 0.75)
+    trials = [stuck]
     for _ in range(MOST_WAITING):
-        others.append(queue.begin(1.0, case))
-        queue.end(others[-1])
-        assert list(queue.settled()) == []
-    others.append(queue.begin(1.0, case))
-    queue.end(others[-1])
-    assert list(queue.settled()) == [stuck, *others]
+        trials.append(Trial(1.0, ended=True))
+        assert list(settled(trials)) == []
+    trials.append(Trial(1.0, ended=True))
+    everything = list(trials)
+    assert list(settled(trials)) == everything
     assert stuck.ended  # what it loses later does not count
-    queue.end(stuck)
-    assert list(queue.settled()) == []
+    assert list(settled(trials)) == []
 
 
 def test_where_many_are_open_as_many_may_wait() -> None:
-    queue, case, count = TrialQueue(), Case(), 3 * MOST_WAITING
-    trials = [queue.begin(1.0, case) for _ in range(2 * count + 1)]
+    count = 3 * MOST_WAITING
+    trials = [Trial(1.0) for _ in range(2 * count + 1)]
+    first = trials[0]
     for trial in trials[count:-1]:
-        queue.end(trial)
-        assert list(queue.settled()) == []
-    queue.end(trials[-1])
-    assert next(queue.settled()) is trials[0]
+        trial.ended = True
+        assert list(settled(trials)) == []
+    trials[-1].ended = True
+    assert next(settled(trials)) is first
 
 
 def test_one_that_nobody_holds_any_more_holds_up_nobody() -> None:
-    queue, left, case = TrialQueue(), Case(), Case()
-    first, second = queue.begin(1.0, left), queue.begin(1.0, case)
-    queue.end(second)
-    del left
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=9)
+    guarded.learn_log(people(BEFORE, 100))
+    left, held = (guarded.begin([0.5, 0.5]) for _ in range(2))
+    for episode in (left, held):
+        episode.act("down")
+        episode.observe(Step("down", "restart", 0.5, "down"))
+    held.abandon("no use")
+    assert guarded._test.sums[COUNT].max() == 0
+    del left, episode
     gc.collect()
-    assert list(queue.settled()) == [first, second]
+    other = guarded.begin([0.5, 0.5])
+    other.act("down")
+    other.observe(Step("down", "restart", 0.5, "goal"))
+    assert guarded._test.sums[COUNT].max() == 3
 
 
 def test_a_copy_goes_on_by_itself() -> None:
-    queue, case = TrialQueue(), Case()
-    first, second = queue.begin(1.0, case), queue.begin(2.0, case)
-    queue.end(second)
-    other = copy.deepcopy(queue)
-    other.end(other.trials[0])
-    assert [one.allowed for one in other.settled()] == [1.0, 2.0]
-    assert not first.ended
-    assert len(queue.trials) == 2
+    guarded = Guarded(greedy(), RUNBOOK, after_steps=9)
+    some_open(guarded)
+    other = pickle.loads(pickle.dumps(guarded))
+    other.episode("first").abandon("no use")
+    assert other._test.sums[COUNT].max() == 3
+    assert (guarded._test.sums[COUNT].max(), len(guarded._trials)) == (0, 3)
 
 
 def some_open(guarded: Guarded) -> list[str]:
@@ -122,7 +121,7 @@ def test_a_file_has_those_that_wait_and_goes_on_in_their_order(tmp_path: Path) -
     for one in (guarded, load_learner(path), copy.deepcopy(guarded)):
         assert one._test.sums[COUNT].max() == 0
         one.episode("first").observe(Step("down", "restart", 0.125, "goal"))
-        assert not one._trials.trials
+        assert not one._trials
         expected = ExcessLossTest()
         for lost in (0.375, 0.5, 0.5):
             expected.add(lost, 1.0)
@@ -136,8 +135,8 @@ def test_a_file_has_those_that_wait_and_goes_on_in_their_order(tmp_path: Path) -
      np.array([[0.5, 0.0, -1.0]]), np.array([[np.nan, 1.0, -1.0]]), np.array([[0.5, 1.0, 0.0]] * 2)],
 )  # fmt: skip
 def test_what_a_file_says_of_those_that_wait_is_checked(array: np.ndarray) -> None:
-    with pytest.raises(FileFormatError, match=r"trials.*which of the 2 open episodes"):
-        TrialQueue().restore(array, [Case(), Case()])
+    with pytest.raises(FileFormatError, match="trials"):
+        trials_of_rows(array, 2)
 
 
 def test_after_a_warning_those_that_began_before_no_longer_count() -> None:
@@ -146,16 +145,15 @@ def test_after_a_warning_those_that_began_before_no_longer_count() -> None:
     guarded.acknowledge()
     guarded.episode("first").observe(Step("down", "restart", 0.125, "goal"))
     assert guarded._test.sums[COUNT].max() == 0
-    assert Trial(1.0).ended is False
 
 
 def test_other_settings_count_those_that_wait() -> None:
     guarded = Guarded(greedy(), RUNBOOK, after_steps=9)
     some_open(guarded)
-    guarded._trials.clear()
+    guarded._trials = []
     guarded.episode("first").abandon("no use")
     for lost in (0.5, 0.25):
-        guarded._trials.begin(1.0, Case()).lost = lost
+        guarded._trials.append(Trial(1.0, lost))
     other = guarded.with_settings(loss_floor=0.05)
     assert other._test.sums[COUNT].max() >= 1
     assert guarded._test.sums[COUNT].max() == 0

@@ -143,7 +143,7 @@ def test_a_wrong_step_changes_nothing_and_those_of_a_log_before_it_are_tested() 
     good, bad = people(BEFORE, 5), ([0.5, 0.5], Step("down", "restart", 2.0, "goal"))
     with pytest.raises(InputError, match=f"step {len(good)} of the log"):
         monitor.learn_log([*good, bad, *good])
-    assert monitor.detector.steps == len(good) == monitor._window.count
+    assert monitor.detector.steps == len(good) == len(monitor._last_steps().pairs)
     with pytest.raises(InputError):
         monitor.learn(*bad)
     with pytest.raises(ArgumentError, match="iterates"):
@@ -157,7 +157,7 @@ def test_relearning_forgets_the_pairs_that_changed_and_keeps_the_others() -> Non
     assert change is not None
     fresh, only = monitor.relearned(), monitor.relearned(keep_others=False)
     others = np.setdiff1d(np.arange(4), change.pairs)
-    pairs = monitor._window.last().pairs
+    pairs = monitor._last_steps().pairs
     since = np.bincount(pairs[change.since_step :], minlength=4)
     assert fresh.statistics.visits[others].tolist() == monitor.statistics.visits[others].tolist()
     assert fresh.statistics.visits[list(change.pairs)].tolist() == since[list(change.pairs)].tolist()
@@ -301,7 +301,7 @@ def test_merged_monitors_have_the_data_of_both_and_each_its_own_detector() -> No
     seen, visits = one.detector.steps, one.statistics.visits + other.statistics.visits
     one.merge(other)
     np.testing.assert_array_equal(one.statistics.visits, visits)
-    assert one.detector.steps == one._window.count == seen
+    assert one.detector.steps == len(one._last_steps().pairs) == seen
     alone = Monitored(greedy())
     alone.learn_log(people(BEFORE, 60, seed=1))
     for monitor in (one, alone):  # the same steps, the same evidence
@@ -330,7 +330,7 @@ def test_on_a_larger_support_the_detector_and_the_window_go_on(kind: str, tmp_pa
     monitor.learn_log(people(BEFORE, 600))
     found = monitor.extended(larger, **others)
     assert found.detector.steps == monitor.detector.steps
-    assert found._window.count == monitor._window.count
+    assert len(found._last_steps().pairs) == len(monitor._last_steps().pairs)
     names, actions = [*(SUPPORT.state_names or ()), "goal"], SUPPORT.action_names or ()
     log = [(c, Step(names[s], actions[a], loss, names[n])) for c, (s, a, loss, n) in people(AFTER, 100, seed=3)]
     for one in (monitor, found):

@@ -155,8 +155,9 @@ def test_a_copy_and_what_a_file_restores_go_on_alike() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("change.roberts", np.full((17, 4), -1.0)),
-        ("change.roberts", np.full((17, 4), np.nan)),
+        ("change.evidence", np.full((17, 4, 7), -1.0)),
+        ("change.evidence", np.full((17, 4, 7), np.nan)),
+        ("change.evidence", np.full((17, 4, 7), 1e300)),
         ("change.visits", np.zeros(3, dtype=np.int64)),
         ("change.visits", np.full(4, -1)),
         ("change.given", np.ones(4, dtype=np.bool_)),
@@ -199,10 +200,14 @@ def test_on_a_larger_support_old_pairs_go_on_and_those_with_new_next_states_begi
     assert found.steps == 50
     assert not found.proven  # of the new numbers nothing is given
     assert new.given.tolist() == [True, False, True, True, False]
-    for mine, theirs in (([0, 1, 2], [0, 1, 2]), ([6, 7, 8, 9], [5, 6, 7, 8]), ([3, 4, 5], None)):
-        wanted = 0.0 if theirs is None else old.roberts[theirs]
-        np.testing.assert_array_equal(new.roberts[mine], np.broadcast_to(wanted, (len(mine), 4)))
-    np.testing.assert_array_equal(new.given_means[[0, 1, 2, 6, 7, 8, 9]], old.given_means[[0, 1, 2, 5, 6, 7, 8]])
-    losses, their_losses = 12 + np.array([0, 2, 3]), 9 + np.array([0, 2, 3])
-    np.testing.assert_array_equal(new.roberts[losses], old.roberts[their_losses])
-    np.testing.assert_array_equal(new.roberts[-4:], old.roberts[-4:])  # both actions
+    # Pairs 0, 2 and 3 go on: their losses and next states; then both actions.
+    for mine, theirs in (
+        ([0, 1, 2, 3], [0, 1, 2, 3]),
+        ([8, 9, 10, 11, 12, 13], [7, 8, 9, 10, 11, 12]),
+        ([4, 5, 6, 7], None),
+    ):
+        wanted = 0.0 if theirs is None else old.evidence[theirs]
+        np.testing.assert_array_equal(new.evidence[mine], np.broadcast_to(wanted, (len(mine), 4, 7)))
+        if theirs is not None:
+            np.testing.assert_array_equal(new.given_means[mine], old.given_means[theirs])
+    np.testing.assert_array_equal(new.evidence[-4:], old.evidence[-4:])

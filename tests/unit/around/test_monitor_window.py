@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from goalbound import Support
-from goalbound.around.monitor import StepWindow
-from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.learners.steps import StepArrays
+from goalbound import GreedyRidge, Monitored, Step, Support, load_learner
+from goalbound.errors import FileFormatError
 
 SUPPORT = Support.full(1, 1000)
 
 
-def numbered(first: int, count: int) -> StepArrays:
-    """Steps whose pairs are their numbers; each pair has two next states."""
-    pairs = np.arange(first, first + count) % 1000
-    return StepArrays(np.ones((count, 1)), pairs, 2 * pairs, np.full(count, 0.5))
+def monitored(window: int) -> Monitored:
+    return Monitored(GreedyRidge(SUPPORT, 1, loss_floor=0.1), window=window)
+
+
+def learn_numbered(monitor: Monitored, first: int, count: int) -> None:
+    """Steps whose actions are their numbers."""
+    monitor.learn_log([([1.0], Step(0, number % 1000, 0.5, 1)) for number in range(first, first + count)])
+
+
+def rewrite_array(path: Path, name: str, value: float) -> None:
+    """An array of the file gets another number in one place."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    array = np.load(io.BytesIO(members[f"{name}.npy"]))
+    array.flat[min(3, array.size - 1)] = value
+    out = io.BytesIO()
+    np.save(out, array)
+    members[f"{name}.npy"] = out.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 64, 100])
 def test_it_keeps_the_last_steps_whatever_the_parts_they_come_in(size: int) -> None:
-    window, done = StepWindow(size, 1), 0
+    monitor, done = monitored(size), 0
     for count in np.random.default_rng(size).integers(0, 30, size=40).tolist():
-        window.add(numbered(done, count))
+        learn_numbered(monitor, done, count)
         done += count
-        assert window.count == done
-        assert window.last().pairs.tolist() == [n % 1000 for n in range(max(done - size, 0), done)]
-        assert window.first == max(done - size, 0)
+        kept = [number % 1000 for number in range(max(done - size, 0), done)]
+        assert monitor._last_steps().pairs.tolist() == kept
     assert done > 300
 
 
-def test_steps_since_a_number_are_those_after_it_and_older_ones_are_an_error() -> None:
-    window = StepWindow(10, 1)
-    window.add(numbered(0, 25))
-    assert window.since(20).pairs.tolist() == [20, 21, 22, 23, 24]
-    assert len(window.since(25).pairs) == 0
-    with pytest.raises(ArgumentError, match=r"from 15 on \(window=10\)"):
-        window.since(14)
+def test_pieces_are_joined_before_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goalbound.around.monitor.MOST_PIECES", 5)
+    monitor = monitored(10)
+    for number in range(40):
+        learn_numbered(monitor, number, 1)
+        assert len(monitor._pieces) <= 5
+    assert monitor._last_steps().pairs.tolist() == list(range(30, 40))
 
 
-def test_a_file_restores_it_and_what_cannot_be_is_refused() -> None:
-    window, again = StepWindow(10, 1), StepWindow(10, 1)
-    window.add(numbered(0, 25))
-    again.restore(window.arrays(), 25, SUPPORT)
-    for one in (window, again):
-        one.add(numbered(25, 3))
-    assert again.last().pairs.tolist() == window.last().pairs.tolist()
-    assert (again.count, again.first) == (window.count, window.first) == (28, 18)
-    with pytest.raises(FileFormatError, match="keeps 10"):
-        StepWindow(10, 1).restore(StepWindow(10, 1).arrays(), 25, SUPPORT)
+def test_a_file_restores_it_and_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    path, monitor = tmp_path / "monitor.npz", monitored(10)
+    learn_numbered(monitor, 0, 25)
+    monitor.save(path)
+    again = load_learner(path)
+    for one in (monitor, again):
+        learn_numbered(one, 25, 3)
+    assert again._last_steps().pairs.tolist() == monitor._last_steps().pairs.tolist() == list(range(18, 28))
     for name, value in (("pairs", 1000), ("places", 7), ("losses", 1.5), ("contexts", 0.5)):
-        arrays = window.arrays()
-        arrays[f"window.{name}"][3] = value
-        with pytest.raises(FileFormatError, match="cannot be"):
-            StepWindow(10, 1).restore(arrays, 28, SUPPORT)
+        monitor.save(path, overwrite=True)
+        rewrite_array(path, f"window.{name}", value)
+        with pytest.raises(FileFormatError, match=f"window.{name}.*out of range"):
+            load_learner(path)
+    monitor.save(path, overwrite=True)
+    rewrite_array(path, "change.steps", 7)
+    with pytest.raises(FileFormatError, match="the window has 10 steps; of 7 it keeps 7"):
+        load_learner(path)

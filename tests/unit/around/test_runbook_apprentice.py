@@ -16,6 +16,7 @@ import pytest
 from goalbound import LRCSSP, GreedyRidge, LossScale, Monitored, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.around.around import can_be_saved
+from goalbound.around.change_kernels import COUNT, ROBERTS
 from goalbound.around.runbook import Apprentice
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, ModelError
 from goalbound.learners.card import RUNBOOK_THEOREM
@@ -369,8 +370,9 @@ def test_what_is_inside_says_what_is_proven_of_it() -> None:
     inside = Monitored(lr_cssp())
     apprentice = Apprentice(inside, RUNBOOK)
     assert apprentice.progress(BUSY).proven
-    inside.detector._sums.alarm_step[0] = inside.detector._sums.count[0, 0] = 1  # something has changed
-    inside.detector._sums.roberts[0] = 1e6
+    inside.detector._sums.alarm_step[0] = 1  # something has changed
+    inside.detector._sums.evidence[0, 0, COUNT] = 1
+    inside.detector._sums.evidence[0, :, ROBERTS] = 1e6
     assert not apprentice.progress(BUSY).proven
     assert "the world has changed" in apprentice.progress(BUSY).guarantee
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.around.runbook import ApprenticeEpisode
+from goalbound.around.runbook import ApprenticeEpisode, Lead
 from goalbound.errors import LearnerError
 from goalbound.models import Step
 from goalbound.planning import evaluate
@@ -108,10 +108,8 @@ def test_an_episode_may_come_to_a_state_where_the_learner_takes_over() -> None:
     """The states that pass the test are set by hand: not the first, but the second."""
     apprentice = taught(1500)
     episode = apprentice.begin(BUSY)
-    lead, _ = apprentice._next_lead(episode.inner, DOWN)
-    object.__setattr__(lead, "follows", False)
-    object.__setattr__(lead, "switches", np.array([False, True]))
-    apprentice._notes[episode.inner] = lead
+    candidate = apprentice.progress(BUSY).candidate
+    apprentice._notes[episode.inner] = Lead("", True, False, candidate, np.array([False, True]))
     assert (episode.act(DOWN), episode.led_by, apprentice.led_by_runbook) == (RESTART, "runbook", 1)
     episode.observe(Step(DOWN, RESTART, 0.8, DEGRADED))
     assert (episode.act(DEGRADED), episode.led_by) == (ROLL_BACK, "learner")

@@ -250,7 +250,19 @@ def test_wrong_runbooks_and_learners_are_errors_with_a_remedy() -> None:
         ({"interventions": 0.5}, "interventions"),
         ({"episodes": []}, "the learner has 1 open ones"),
         ({"episodes": {"case": 1}}, "episodes is"),
-        ({"episodes": [[1, 0.5, True]]}, "an episode is"),
+        *(
+            ({"episodes": [episode]}, "an episode is")
+            for episode in (
+                [1, 0.5, True],
+                "1234",
+                [1, 0.5, True, 1],
+                [-1, 0.5, True, True],
+                [1, -0.5, True, True],
+                [1, 0.5, True, None],
+                [1, 0.5, True, True, 1.0],
+                [1, 1, True, True],
+            )
+        ),
     ],
 )
 def test_a_file_whose_parts_do_not_fit_is_refused(entries: dict[str, Any], said: str, tmp_path: Path) -> None:

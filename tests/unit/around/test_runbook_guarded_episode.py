@@ -9,8 +9,7 @@ import pytest
 
 from goalbound import Guarded, Step
 from goalbound.around.excess import COUNT, LOST
-from goalbound.around.runbook import Watch
-from goalbound.errors import FileFormatError, LearnerError
+from goalbound.errors import LearnerError
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
 
@@ -74,28 +73,13 @@ def test_two_views_of_an_episode_are_equal_and_copies_come_with_their_learner(gu
     assert other.learner is not guarded
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[1], "1234", [1, 0.5, True, 1], [-1, 0.5, True, True], [1, -0.5, True, True], [1, 0.5, True, None],
-     [1, 0.5, True, True, 1.0], [1, 1, True, True]],
-)  # fmt: skip
-def test_what_a_file_says_of_an_episode_is_checked(values: Any) -> None:
-    with pytest.raises(FileFormatError, match="an episode is"):
-        Watch.from_json(values)
-
-
-def test_what_is_written_is_read() -> None:
-    for watch in (Watch(), Watch(3, 0.1 + 0.2, True, True)):
-        assert Watch.from_json(watch.as_json()).as_json() == watch.as_json()
-
-
 def test_an_episode_that_does_not_begin_by_its_plan_is_not_compared_with_it(guarded: Guarded) -> None:
     for _ in range(3):
         episode = guarded.begin([0.5, 0.5])
         assert episode.act("down", allowed=["page"]) == BEFORE.support.action("page")
         episode.observe(Step("down", "page", 1.0, "goal"))
     assert guarded._test.sums[COUNT].max() == 0
-    assert not guarded._trials.trials
+    assert not guarded._trials
 
 
 def test_where_the_action_of_the_plan_is_not_allowed_later_what_was_lost_until_then_counts(guarded: Guarded) -> None:

@@ -1,6 +1,7 @@
 """``goalbound serve`` and ``goalbound token``; a running one: tests/unit/serve/service/test_server.py."""
 
 import re
+import signal
 import socket
 
 import pytest
@@ -9,6 +10,7 @@ from faults.postgres import GUARDED, SECRET
 from goalbound.cli import main
 from goalbound.serve.service.tokens import Tokens
 from tests.support.incidents_at_work import greedy
+from tests.support.services import running
 from tests.support.stores import open_store
 
 
@@ -19,7 +21,7 @@ def test_tokens_are_made_listed_and_revoked(tmp_path, capsys):
     assert "there are no tokens" in capsys.readouterr().out
     assert main(["token", folder, "--scope", "cases:read", "cases:write", "--days", "9"]) == 0
     token = capsys.readouterr().out.strip()
-    assert Tokens(tmp_path / "store").find(f"Bearer {token}".encode()).scopes == ("cases:read", "cases:write")
+    assert Tokens(tmp_path / "store").find(f"Bearer {token}").scopes == ("cases:read", "cases:write")
     id = re.fullmatch(r"gb_([0-9a-f]{8})_[\w-]{43}", token)[1]
     assert main(["token", folder, "--revoke", id]) == 0
     capsys.readouterr()
@@ -35,10 +37,9 @@ def test_tokens_are_made_listed_and_revoked(tmp_path, capsys):
         (["serve", "{none}"], 1, "there is no store"),
         (["serve", "{store}", "--learner", "x"], 2, "is not NAME=FILE"),
         (["serve", "{store}", "--host", "0.0.0.0"], 2, "there are no tokens"),
-        (["serve", "{store}", "--leader", "http://x"], 2, "give --follow with it"),
-        (["serve", "{store}", "--follow", "--learner", "x=y"], 2, "a follower puts no learner into the store"),
-        (["serve", "{store}", "--cache", "{none}"], 2, "for databases"),
-        (["serve", "{none}", "--follow"], 1, "there is no store"),
+        (["serve", "--store", "{store}", "--standby"], 2, "has no standby"),
+        (["serve"], 2, "goalbound serve --store FOLDER|URL"),
+        (["serve", "{store}", "--store", "{store}"], 2, "goalbound serve --store FOLDER|URL"),
     ],
 )
 def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
@@ -48,15 +49,15 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, code, message):
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path, caplog):
-    caplog.set_level("INFO", logger="goalbound.serve.service")
+def test_a_learner_that_is_in_the_store_stays_and_its_file_is_not_read(tmp_path):
     with open_store(tmp_path / "store") as store:
         store.create("recovery", greedy())
         before = store.digest()
-    words = ["serve", str(tmp_path / "store"), "--learner", "recovery=none.npz", "--host", "0.0.0.0"]
-    assert main(words) == 2  # there are no tokens, so it ends before it listens
-    assert '"recovery" is in the store already' in caplog.text
-    assert "none.npz is not read" in caplog.text
+    with running(tmp_path / "store", "--learner", "recovery=none.npz") as (process, _):
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=30)[1].decode()
+    assert '"recovery" is in the store already' in said
+    assert "none.npz is not read" in said
     with open_store(tmp_path / "store") as store:
         assert store.digest() == before
 

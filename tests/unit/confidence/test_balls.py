@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from goalbound.confidence.balls import set_radii
-from goalbound.confidence.pending import UNIT
+from goalbound.confidence.regression import UNIT
 from goalbound.learners.loop import look_at
 from goalbound.models import Step, Support
 from tests.support.ridge import lr_cssp

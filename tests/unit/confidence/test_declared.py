@@ -58,11 +58,11 @@ def test_in_intervals_a_known_row_has_no_length_and_has_the_goal() -> None:
 
 def test_a_known_loss_is_mixed_and_at_most_one() -> None:
     case = known_way()
-    found = case.fills(loss_set)(case.constants, case.learner, case.episode, 0)
+    found = case.python(loss_set)(case.constants, case.learner, case.episode, 0)
     assert found == pytest.approx((0.05 + 0.45, 0.05 + 0.45))
     case.begin([0.1, 0.9000000000000001])  # mixtures may round to just above 1
     assert 1.0 * 0.1 + 1.0 * 0.9000000000000001 > 1.0
-    assert case.fills(loss_set)(case.constants, case.learner, case.episode, 2) == (1.0, 1.0)
+    assert case.python(loss_set)(case.constants, case.learner, case.episode, 2) == (1.0, 1.0)
 
 
 def test_a_pair_whose_row_is_known_is_as_wide_as_its_loss() -> None:
@@ -89,7 +89,7 @@ def test_only_where_the_loss_and_the_row_are_declared_a_pair_is_known_whatever_i
     for case in (with_prior(known), arguments_of(GreedyRidge(SUPPORT, 2, loss_floor=0.1, prior=known), CONTEXT)):
         case.episode.progress["loss_bound"] = 1.0
         case.episode.known_width[:] = 99.0
-        found = [bool(case.fills(is_known)(case.constants, case.learner, case.episode, pair)) for pair in range(3)]
+        found = [bool(case.python(is_known)(case.constants, case.learner, case.episode, pair)) for pair in range(3)]
         assert found == [True, False, False]
 
 
@@ -102,8 +102,8 @@ def test_a_floor_raises_both_ends_of_a_loss() -> None:
 
 
 def test_what_is_declared_needs_none_of_the_failure_probability() -> None:
-    plain = with_prior(PriorKnowledge.nothing(SUPPORT, 2), widths=sharp()).constants.sets
-    sure = known_way(widths=sharp()).constants.sets
+    plain = with_prior(PriorKnowledge.nothing(SUPPORT, 2), widths=sharp()).constants.sets.sharp
+    sure = known_way(widths=sharp()).constants.sets.sharp
     # 3 pairs, of which one is left; 6 triples, of which the 3 of pair 0 are known
     assert np.exp(plain.loss_log - sure.loss_log) == pytest.approx(3.0)
     assert np.exp(plain.row_log - sure.row_log) == pytest.approx(2.0)

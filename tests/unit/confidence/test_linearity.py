@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from goalbound.confidence import linearity as kernels
 from goalbound.confidence.linearity import MIXTURE_VARIANCE, PARTS, LinearityTest, new_linearity_test
-from goalbound.learners.alarm import model_violation
+from goalbound.confidence.protocol import nothing_learned
+from goalbound.learners.answers import model_violation
 from goalbound.models import Support
 from tests.support.strategies import contexts
 
@@ -86,10 +88,21 @@ def add_outcome(
     excess: LinearityTest, place: int, loss: float, *, pair: int = 1, episode: int = 13, floor: float = FLOOR
 ) -> None:
     """A step of a pair with two next states, of which that in ``place`` followed."""
-    low, high = (np.full(2, end) for end in INTERVAL)
-    kernels.test_step.python(
-        excess, pair, 2 * pair, place, loss, (*INTERVAL, floor), low, high, CONTEXT, math.log(1.0 / 0.01), episode
+    lows, highs = (np.full(4, end) for end in INTERVAL)
+    constants = SimpleNamespace(
+        next_start=[0, 2, 4],
+        added_loss=0.0,
+        watch=SimpleNamespace(alarm_log=math.log(1.0 / 0.01)),
+        declared=SimpleNamespace(floor=np.full(2, floor)),
     )
+    view = SimpleNamespace(
+        context=CONTEXT,
+        progress={"number": episode, "counted": 0},
+        sets=SimpleNamespace(losses=lows, low=lows, high=highs),
+        loss_high=highs,
+    )
+    run = kernels.test_outcome.filled({kernels.inner_learn: nothing_learned})
+    run.python(constants, SimpleNamespace(watch=excess), view, pair, place, loss)
 
 
 def test_a_step_adds_to_the_sums_of_its_pair_and_part_only() -> None:

@@ -52,7 +52,7 @@ def test_a_greedy_loss_is_the_estimate_clipped_from_above() -> None:
     case = arguments()
     case.estimate(0, {}, [0.8, 0.4])
     case.estimate(2, {}, [3.0, 3.0])
-    losses = [case.fills(loss_set)(case.constants, case.learner, case.episode, pair) for pair in (0, 2)]
+    losses = [case.python(loss_set)(case.constants, case.learner, case.episode, pair) for pair in (0, 2)]
     assert losses[0] == pytest.approx((0.5, 0.5))  # 0.8 / 4 + 0.4 * 3 / 4
     assert losses[1] == (1.0, 1.0)
 
@@ -62,8 +62,8 @@ def test_points_have_no_width_and_are_never_known() -> None:
         case = arguments(rule)
         for pair in range(3):
             case.look_at(pair)
-            assert not case.fills(is_known)(case.constants, case.learner, case.episode, pair)
-            assert case.fills(known_width)(case.constants, case.learner, case.episode, pair, 0.2, 0.9, 0.5) == 0.0
+            assert not case.python(is_known)(case.constants, case.learner, case.episode, pair)
+            assert case.python(known_width)(case.constants, case.learner, case.episode, pair, 0.2, 0.9, 0.5) == 0.0
         assert not case.episode.known_width.any()
 
 

@@ -34,18 +34,17 @@ def test_where_nothing_was_played_intervals_are_everything_that_is_possible() ->
 
 
 def test_losses_and_rows_have_a_quarter_of_the_failure_each_and_rows_share_it_between_two_bounds() -> None:
-    constants = sharp().room.constants(run_of(delta=0.08))
+    constants = sharp().room.constants(run_of(delta=0.08)).sharp
     # two sides of 3 losses in 0.02, and two sides of two bounds of 6 next states
     assert constants.loss_log == pytest.approx(np.log(2 * 3 / 0.02))
-    assert constants.row_log == constants.variance_log == pytest.approx(np.log(4 * 6 / 0.02))
+    assert constants.row_log == pytest.approx(np.log(4 * 6 / 0.02))
     assert (constants.noise, constants.scale) == (0.5, 1.0)
-    assert scaled(sharp(), by=0.25).room.constants(run_of()).noise == 0.125
+    assert scaled(sharp(), by=0.25).room.constants(run_of()).sharp.noise == 0.125
 
 
 def test_sums_of_variances_are_kept_only_where_bounds_by_the_variance_are_used() -> None:
     for variance, shapes in ((True, ((6, 3), (6,))), (False, ((0, 3), (0,)))):
-        room = sharp().room
-        constants = room.constants(run_of())._replace(variance=variance)
-        state = room.new_state(run_of(), constants)
+        room = sharp(variance=variance).room
+        state = room.new_state(run_of(), room.constants(run_of())).sharp
         assert (state.variance.shape, state.variance_log_det.shape) == shapes
         assert not state.variance.any()

@@ -17,7 +17,15 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import erf
 
 from goalbound.confidence import scaled, sharp
-from goalbound.confidence import sharp_kernels as intervals
+from goalbound.confidence.sharp import (
+    CURVATURE,
+    EXPONENT_BOUND,
+    LOG_DET_ROUNDING,
+    TRUNCATION_LOG,
+    VARIANCE_RIDGE,
+    bernstein_radius,
+    variance_log_det_bound,
+)
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import SSP, Step, Support
@@ -305,25 +313,24 @@ def test_of_a_pair_that_was_never_played_nothing_is_excluded_unless_it_has_one_n
 
 def test_the_constants_of_the_bound_by_the_variance() -> None:
     # kappa = (e^b - 1 - b) / b^2 is the least with exp(x) <= 1 + x + kappa x^2 for all x <= b: equality at b.
-    b, kappa, cut = intervals.EXPONENT_BOUND, intervals.CURVATURE, intervals.TRUNCATION_LOG
+    b, kappa, cut = EXPONENT_BOUND, CURVATURE, TRUNCATION_LOG
     assert kappa == pytest.approx((math.exp(b) - 1.0 - b) / b**2, rel=1e-15)
     x = np.linspace(-40.0, b, 100_001)
     assert (np.exp(x) <= (1.0 + x + kappa * x * x) * (1.0 + 1e-14)).all()
     assert math.exp(b + 1e-6) > 1.0 + (b + 1e-6) + kappa * (b + 1e-6) ** 2
     # A centred Gaussian of precision 2 kappa rho lies within +- b / 2 with probability erf(b sqrt(kappa rho) / 2).
     grid = np.linspace(-0.5 * b, 0.5 * b, 200_001)
-    precision = 2.0 * kappa * intervals.VARIANCE_RIDGE
+    precision = 2.0 * kappa * VARIANCE_RIDGE
     density = np.exp(-0.5 * precision * grid**2) * math.sqrt(precision / (2.0 * math.pi))
     inside = float(np.trapezoid(density, grid))
     assert cut == pytest.approx(-math.log(inside), rel=1e-9)
-    assert cut == pytest.approx(-math.log(erf(0.5 * b * math.sqrt(kappa * intervals.VARIANCE_RIDGE))), rel=1e-15)
+    assert cut == pytest.approx(-math.log(erf(0.5 * b * math.sqrt(kappa * VARIANCE_RIDGE))), rel=1e-15)
 
 
 def variance_bound(sums: Floats, level: float, x: Floats, scale: float = 1.0) -> float:
     constants = SimpleNamespace(scale=scale)
     lower = sums[np.tril_indices(len(x))]  # row by row, as learners keep it
-    steep = intervals.steepest.python(x)
-    return float(intervals.bernstein_radius.python(constants, lower, level, x, steep, 0.0, len(x)))
+    return float(bernstein_radius.python(constants, lower, level, x, 0.0))
 
 
 @st.composite
@@ -340,10 +347,10 @@ def variance_cases(draw: st.DrawFn, size: int) -> tuple[Floats, float, Floats]:
 @given(st.integers(1, 4).flatmap(variance_cases))
 def test_the_bound_by_the_variance_is_the_best_multiple_of_the_direction(case: tuple[Floats, float, Floats]) -> None:
     sums, level, x = case
-    square = float(x @ (sums + intervals.VARIANCE_RIDGE * np.eye(len(x))) @ x)
-    longest = 0.5 * intervals.EXPONENT_BOUND / float(np.abs(x).max())
+    square = float(x @ (sums + VARIANCE_RIDGE * np.eye(len(x))) @ x)
+    longest = 0.5 * EXPONENT_BOUND / float(np.abs(x).max())
     best = minimize_scalar(
-        lambda share: intervals.CURVATURE * share * longest * square + level / (share * longest), bounds=(1e-9, 1.0),
+        lambda share: CURVATURE * share * longest * square + level / (share * longest), bounds=(1e-9, 1.0),
         method="bounded", options={"xatol": 1e-12},
     )  # fmt: skip
     assert variance_bound(sums, level, x) == pytest.approx(best.fun, rel=1e-6)
@@ -358,15 +365,12 @@ def test_no_noise_that_the_mixture_allows_is_above_the_bound_by_the_variance(
     # The largest x S over all S with z S <= kappa |z|_H^2 + L for z on a grid of [-b/2, b/2]^2: a linear program.
     # It has some of the constraints only, yet x itself among them, so it is close to the bound, not above.
     sums, level, x = case
-    longest = 0.5 * intervals.EXPONENT_BOUND / float(np.abs(x).max())
-    line = np.linspace(-0.5, 0.5, 21) * intervals.EXPONENT_BOUND
+    longest = 0.5 * EXPONENT_BOUND / float(np.abs(x).max())
+    line = np.linspace(-0.5, 0.5, 21) * EXPONENT_BOUND
     grid = np.array([[a, b] for a in line for b in line if a or b])
     along = np.geomspace(1e-4, 1.0, 2000)[:, None] * longest * x
     every = np.vstack((grid, along))
-    most = (
-        intervals.CURVATURE * np.einsum("ij,jk,ik->i", every, sums + intervals.VARIANCE_RIDGE * np.eye(2), every)
-        + level
-    )
+    most = CURVATURE * np.einsum("ij,jk,ik->i", every, sums + VARIANCE_RIDGE * np.eye(2), every) + level
     answer = linprog(-x / np.abs(x).max(), A_ub=every, b_ub=most, bounds=[(None, None)] * 2)
     assert answer.status == 0
     assert -answer.fun * np.abs(x).max() <= variance_bound(sums, level, x) * (1.0 + 1e-4)
@@ -377,12 +381,12 @@ def test_no_noise_that_the_mixture_allows_is_above_the_bound_by_the_variance(
 def test_the_trace_bounds_the_determinant(case: tuple[Floats, float, Floats]) -> None:
     sums, level, x = case
     size = len(x)
-    found = intervals.variance_log_det_bound.python(float(np.trace(sums)), size, level)
+    found = variance_log_det_bound.python(float(np.trace(sums)), size, level)
     exact = (
-        0.5 * np.linalg.slogdet(sums / intervals.VARIANCE_RIDGE + np.eye(size))[1]
-        + intervals.TRUNCATION_LOG * size
+        0.5 * np.linalg.slogdet(sums / VARIANCE_RIDGE + np.eye(size))[1]
+        + TRUNCATION_LOG * size
         + level
-        + intervals.LOG_DET_ROUNDING
+        + LOG_DET_ROUNDING
     )
     assert found >= exact - 1e-12 * exact
     if size == 1:

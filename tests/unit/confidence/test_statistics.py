@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goalbound import LRCSSP, Support
 from goalbound.confidence import Statistics
-from goalbound.confidence.pending import new_pending
+from goalbound.confidence.regression import new_pending
 from goalbound.errors import InputError
 from goalbound.models import Step
 from tests.support.seen_steps import RAGGED, steps_of

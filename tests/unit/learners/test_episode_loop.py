@@ -57,7 +57,7 @@ def bits(results: EpisodeResults) -> dict[str, bytes]:
 def played(learner: RidgeLearner, *, form: str = "python", step_limit: int = LIMIT) -> tuple[int, EpisodeResults]:
     batch = batch_of(PROBLEM, step_limit=step_limit)
     learner._before_playing(batch)
-    return learner._play(getattr(learner._program[play], form), batch), batch.results
+    return learner._play(getattr(learner._assembly.unwatched[play], form), batch), batch.results
 
 
 @pytest.mark.parametrize("mode", LEARNERS)
@@ -65,7 +65,7 @@ def test_no_index_of_an_array_is_negative(mode: str) -> None:
     """Compiled code takes indices as they are."""
     learner, batch = LEARNERS[mode](), batch_of(PROBLEM, step_limit=20)
     learner._before_playing(batch)
-    assert learner._play(with_checked_indices(learner._program[play]), batch) == EPISODES
+    assert learner._play(with_checked_indices(learner._assembly.unwatched[play]), batch) == EPISODES
 
 
 def step_by_step(learner: RidgeLearner) -> EpisodeResults:
@@ -138,7 +138,7 @@ def test_the_learner_sees_what_it_is_shown_and_not_the_contexts() -> None:
     blind, informed = LEARNERS["narrow"](), LEARNERS["narrow"]()
     batch = batch_of(PROBLEM)._replace(seen=shown)
     blind._before_playing(batch)
-    assert blind._play(blind._program[play].python, batch) == EPISODES
+    assert blind._play(blind._assembly.unwatched[play].python, batch) == EPISODES
     played(informed)
     # every visit of the blind one has the outer product of (1/2, 1/2), which is 1/4 four times
     grams = blind._state.regression.gram - np.eye(2)

@@ -11,7 +11,7 @@ import pytest
 from goalbound.confidence import paper, scaled, sharp
 from goalbound.jit.compile import Kernel
 from goalbound.learners import loop as kernels
-from goalbound.learners.doubling import bounded_plan
+from goalbound.learners.doubling import plan_under_bound
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.state import CHANGE_LOG_SIZE
 from goalbound.learners.visits import mark_changed
@@ -168,10 +168,11 @@ def test_both_forms_learn_the_same_bits(settings: dict[str, Any]) -> None:
         case, rng = arguments(**settings), np.random.default_rng(8)
         for _ in range(12):
             run = {
-                kernel: getattr(case.program[kernel], form) for kernel in (kernels.begin, bounded_plan, kernels.observe)
+                kernel: getattr(case.program[kernel], form)
+                for kernel in (kernels.begin, plan_under_bound, kernels.observe)
             }
             run[kernels.begin](case.constants, case.learner, case.episode, rng.dirichlet(np.ones(2)))
-            assert run[bounded_plan](case.constants, case.learner, case.episode, case.workspace, 10**6)
+            assert run[plan_under_bound](case.constants, case.learner, case.episode, case.workspace, 10**6)
             pair, loss = int(case.episode.iteration.policy[0]), float(rng.random())
             place = 3 * pair + int(rng.integers(3))
             run[kernels.observe](case.constants, case.learner, case.episode, case.scratch, pair, place, loss)

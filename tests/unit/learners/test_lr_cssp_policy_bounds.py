@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, SSP, GreedyRidge, LinearCSSP, OneHot, PriorKnowledge, Support, play, solve, widths
+from goalbound import LRCSSP, SSP, LinearCSSP, OneHot, PriorKnowledge, Support, play, solve, widths
 from goalbound.learners.settings import LearnerOptions
 from goalbound.planning import evaluate
 from goalbound.problems import random_cssp
@@ -127,7 +127,3 @@ def test_larger_problems_are_bounded_too() -> None:
     values = evaluate(problem.at(context), found.policy).values
     assert (found.lower <= values * (1.0 + 1e-9)).all()
     assert (values <= found.upper * (1.0 + 1e-9)).all()
-
-
-def test_a_learner_without_sets_has_no_bounds() -> None:
-    assert not hasattr(GreedyRidge(PROBLEM.support, 2, loss_floor=0.1), "policy_bounds")

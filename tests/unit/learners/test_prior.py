@@ -100,10 +100,10 @@ def test_what_is_known_needs_no_share_of_the_failure_probability() -> None:
     nothing, something = learner_of(None)._constants, learner_of(
         NOTHING.with_rows({pair: ROWS[pair] for pair in PAIRS[:2]}).with_losses(dict.fromkeys(PAIRS[:5], 0.5))
     )._constants  # fmt: skip
-    assert nothing.intervals.row_log == pytest.approx(math.log(16 * 24 / 0.1))
-    assert something.intervals.row_log == something.intervals.variance_log == pytest.approx(math.log(16 * 16 / 0.1))
-    assert nothing.intervals.loss_log == pytest.approx(math.log(8 * 6 / 0.1))
-    assert something.intervals.loss_log == pytest.approx(math.log(8 * 1 / 0.1))
+    assert nothing.sets.sharp.row_log == pytest.approx(math.log(16 * 24 / 0.1))
+    assert something.sets.sharp.row_log == pytest.approx(math.log(16 * 16 / 0.1))
+    assert nothing.sets.sharp.loss_log == pytest.approx(math.log(8 * 6 / 0.1))
+    assert something.sets.sharp.loss_log == pytest.approx(math.log(8 * 1 / 0.1))
     # So the intervals of all others are shorter, from the same data.
     known = NOTHING.with_rows({PAIRS[0]: ROWS[PAIRS[0]]}).with_losses({PAIRS[0]: 0.5})
     widths = []

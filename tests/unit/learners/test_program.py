@@ -12,12 +12,11 @@ import pytest
 from goalbound.confidence import likelihood, paper, sharp
 from goalbound.jit.compile import lean
 from goalbound.learners.episode_loop import play, watch_step
-from goalbound.learners.krylov import improve_by_krylov
 from goalbound.learners.loop import improve_by_elimination, improve_by_sweeps, improve_plan, observe
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.program import Assembly, constants_of
-from goalbound.learners.ridge import GreedyRidge
+from goalbound.learners.ridge import GreedyRidge, improve_by_krylov
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Support
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
@@ -52,7 +51,6 @@ def test_the_rules_are_the_constants_of_the_paper() -> None:
     np.testing.assert_allclose(constants.sets.known_factor, 2.0)
     assert (constants.sets.loss_factor, constants.loss_floor, constants.added_loss) == (1.0, 0.1, 0.0)
     assert constants.tolerance == pytest.approx(1e-3 * 0.1)
-    assert not constants.forget
 
 
 def test_the_bound_is_doubled_where_none_is_given_and_sets_need_one() -> None:
@@ -75,7 +73,7 @@ def test_a_program_that_is_watched_is_another_one_and_leaves_the_first_as_it_was
     def step_of(constants, state, view, context, s, pair, following, loss):
         """Stands for what an audit does."""
 
-    plain = learner()._program
+    plain = learner()._assembly.unwatched
     watched = plain.watched_by({watch_step: step_of})
     assert watched[play] is not plain[play]
     assert watched[observe] is plain[observe]  # nothing in it is watched

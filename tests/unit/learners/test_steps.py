@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from goalbound import widths
+from goalbound.confidence.protocol import before_visit
 from goalbound.jit.records import named_arrays
 from goalbound.learners.loop import look_at
 from goalbound.learners.steps import StepArrays, learn_steps
-from goalbound.learners.visits import forecast, learn_outcome
+from goalbound.learners.visits import learn_outcome
 from tests.support.driving import MODES, learner_of, small_problem
 
 PROBLEM = small_problem()
@@ -35,7 +36,7 @@ def test_each_step_is_learned_against_the_set_of_just_before_it(mode: str) -> No
     for context, pair, place, loss in zip(steps.contexts, steps.pairs, steps.places, steps.losses, strict=True):
         episode = single._new_episode_state()
         episode.context[:] = context
-        for kernel in (look_at, forecast):
+        for kernel in (look_at, before_visit):
             single._program[kernel].python(single._constants, single._state, episode, pair)
         learn = single._program[learn_outcome].python
         learn(single._constants, single._state, episode, single._scratch, pair, place, loss)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
-from goalbound.confidence.pending import UNIT
+from goalbound.confidence.regression import UNIT
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound import widths
-from goalbound.confidence.likelihood.state import BY_NUMBER
+from goalbound.confidence.likelihood import BY_NUMBER
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
@@ -127,7 +127,7 @@ def test_forecasts_after_a_move_regress_all_that_was_seen() -> None:
     moved = one.with_settings(delta=0.05)
     episode = moved.begin([0.4, 0.6])
     episode.act(0)
-    assert np.abs(episode._arrays.forecast[0] - 0.9).min() < 0.02
+    assert np.abs(episode._arrays.room.forecast[0] - 0.9).min() < 0.02
 
 
 def test_open_episodes_go_on_and_plan_anew() -> None:

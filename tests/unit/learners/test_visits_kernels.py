@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound.confidence.pending import UNIT
-from goalbound.confidence.regression import count_visit
+from goalbound.confidence.regression import UNIT, count_visit
 from goalbound.learners.state import CHANGE_LOG_SIZE
-from goalbound.learners.visits import keep_pending, mark_changed
+from goalbound.learners.visits import count_without_outcome, mark_changed
 from goalbound.models import Support
 from tests.support.ridge import lr_cssp
 from tests.support.ridge_kernels import Arguments, arguments_of
@@ -53,7 +52,7 @@ def test_a_visit_without_its_outcome_counts_as_one_that_may_have_been_anything()
     case = arguments()
     case.plan()
     before = float(case.learner.sets.loss_radius[0])
-    case.python(keep_pending)(case.constants, case.learner, case.episode, case.scratch, 0)
+    case.python(count_without_outcome)(case.constants, case.learner, case.episode, case.scratch, 0)
     norm = math.sqrt(0.625)  # |c| in V = I, squared: 1/16 + 9/16
     assert case.learner.regression.visits[0] == case.learner.pending.visits[0] == 1
     assert case.learner.pending.norms[0] * UNIT == pytest.approx(norm, abs=2 * UNIT)

@@ -20,9 +20,11 @@ def test_afterwards_the_loop_and_the_single_steps_of_the_learner_are_compiled() 
     learner = make()
     assert warm_up(learner) > 0.0
     state = learner._new_episode_state()
-    assert algorithm.begin.is_ready(learner._constants, learner._state, state, np.array([0.5, 0.5]))
-    assert episode_loop.play.is_compiled
-    assert all(kernel.is_compiled for kernel in (steps.learn_steps, algorithm.leave_plan, algorithm.best_pair))
+    program = learner._program
+    assert program[algorithm.begin].is_ready(learner._constants, learner._state, state, np.array([0.5, 0.5]))
+    assert learner._assembly.unwatched[episode_loop.play].is_compiled
+    assert all(program[kernel].is_compiled for kernel in (steps.learn_steps, algorithm.leave_plan))
+    assert algorithm.best_pair.is_compiled
 
 
 def test_the_learner_itself_learns_nothing() -> None:

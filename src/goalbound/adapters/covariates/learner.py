@@ -44,7 +44,8 @@ class CovariateLearner(Around):
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
     _what = "learner with its map"
-    _keys = ("map", "digest", "begun", "outside", "missing")
+    _given = ("map",)
+    _counted = ("digest", "begun", "outside", "missing")
     _hidden = ("play_episodes", "context_size")
     _difference = "another map: its contexts mean something else, so its data cannot be added"
 
@@ -97,7 +98,7 @@ class CovariateLearner(Around):
                 "learner.inner.learn_log(log) learns from them as they are"
             )
 
-    def _again(self, inner: Any) -> Self:
+    def _again(self, inner: Any, **given: Any) -> Self:
         return type(self)(self.map, inner)
 
     def _made_like(self, other: Self) -> bool:
@@ -132,33 +133,27 @@ class CovariateLearner(Around):
         """One with the same map that continues from the file of :meth:`save`; its learner was made as this one's."""
         return self.load(path, map=self.map, load_learner=self.inner.restored, limit=limit)
 
-    def _header(self) -> dict[str, Any]:
+    def _saved(self) -> dict[str, Any]:
         counts = {"begun": self.begun, "outside": self.outside.tolist(), "missing": self.missing.tolist()}
         return {"map": map_as_json(self.map), "digest": map_digest(self.map), **counts}
 
     @classmethod
-    def _from_file(
-        cls,
-        inner: Any,
-        header: dict[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
-        *,
-        map: CovariateMap | None = None,
-    ) -> Self:
-        known = map_from_json(header["map"]) if map is None else map
-        check_digest(known, header["digest"])
-        found = cls(known, inner)
-        begun, width = header["begun"], len(known.column_names)
+    def _from_file(cls, inner: Any, saved: Mapping[str, Any], **given: Any) -> Self:
+        known = map_from_json(saved["map"]) if given["map"] is None else given["map"]
+        check_digest(known, saved["digest"])
+        return cls(known, inner)
+
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        begun, width = saved["begun"], len(self.map.column_names)
         if type(begun) is not int or not 0 <= begun < 2**62:
             raise FileFormatError(f"begun is {begun!r}; it is a whole number, not negative")
-        found.begun = begun
+        self.begun = begun
         for name in ("outside", "missing"):
-            counts = header[name]
+            counts = saved[name]
             fine = isinstance(counts, list) and len(counts) == width
             if not fine or not all(type(one) is int and 0 <= one <= begun for one in counts):
                 raise FileFormatError(f"{name} is {counts!r}; it needs {width} whole numbers from 0 to {begun}")
-            getattr(found, name)[:] = counts
-        return found
+            getattr(self, name)[:] = counts
 
     def __repr__(self) -> str:
         return f"CovariateLearner({type(self.map).__name__} of {self.map.context_size} components, {self.inner!r})"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.around.contexts import ContextBlind
-from goalbound.confidence import likelihood
+from goalbound.confidence.widths import DEFAULT_RULE
 from goalbound.learners.card import learner_card
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import LocalOptimism
@@ -124,7 +124,7 @@ regret        expected loss beyond the clairvoyant's, who knows the problem; all
 loss          expected loss of one patient: mean over the first tenth of them, and over the last
 abandoned     patients given up after {STEP_LIMIT:,} doses; what they lost counts, the true regret is larger
 
-LR-CSSP has likelihood-ratio sets, and its regret is bounded. Local optimism is what we would use where no proof is
+LR-CSSP has proven confidence sets, and its regret is bounded. Local optimism is what we would use where no proof is
 asked for: it plans in its estimate, is optimistic about the next dose only, and nothing is proven of it.
 
 Over the last tenfold of patients the regret of LR-CSSP grows as patients^{proven.growth:.2f}; the theorem promises 0.5
@@ -139,7 +139,7 @@ def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64]
     learner = (
         LocalOptimism(problem.support, size, loss_floor=floor)
         if setup.kind == "practical"
-        else LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=likelihood())
+        else LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=DEFAULT_RULE())
     )
     shown = ContextBlind(learner) if blind else learner
     simulation = Simulation(problem, shown, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)

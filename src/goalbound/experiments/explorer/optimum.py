@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.experiments.explorer.numbers import about, at_least, at_most
 from goalbound.models import LinearCSSP
+from goalbound.models.amounts import cap_of
 from goalbound.planning import Bound, context_bounds, solve
 from goalbound.planning.context_bounds.region import simplex_landmarks
 
@@ -40,7 +41,7 @@ def model_json(problem: LinearCSSP, *, exact: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "states": [support.state_label(state) for state in range(support.states)],
         "actions": [support.action_label(action) for action in range(support.actions)],
-        "components": list(components), "start": law, "scale": float(problem.loss_scale),
+        "components": list(components), "start": law, "scale": cap_of(problem),
         "pairStart": support.pair_start.tolist(), "pairAction": support.pair_action.tolist(),
     }  # fmt: skip
     if exact:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,9 @@ from goalbound.adapters.covariates import CovariateLearner
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.learner_views import LearnerCourse, describe, has_plan, learner_view
 from goalbound.experiments.explorer.optimum import simplex_lattice
+from goalbound.learners.border import without_unit
 from goalbound.models import LinearCSSP
+from goalbound.models.amounts import with_cap
 
 
 def learner_model(learner: Any) -> LinearCSSP:
@@ -25,7 +25,7 @@ def learner_model(learner: Any) -> LinearCSSP:
             "it plays with --truth"
         )
     model: LinearCSSP = estimate.model()
-    return replace(model, component_names=names or model.component_names, loss_scale=cap)
+    return with_cap(model, cap, component_names=names or model.component_names)
 
 
 def learner_course(learner: Any, problem: LinearCSSP, *, label: str, most: int) -> LearnerCourse:
@@ -52,9 +52,5 @@ def peeled(learner: Any) -> tuple[tuple[str, ...] | None, float, Any]:
     while isinstance(learner, CovariateLearner):
         names = tuple(learner.map.names)
         learner = learner.inner
-    scale = getattr(learner, "loss_scale", None)
-    if scale is None:
-        return names, 1.0, learner
-    plain = copy.deepcopy(learner)
-    plain.loss_scale = None
-    return names, scale.cap, plain
+    plain, cap = without_unit(learner)
+    return names, cap, plain

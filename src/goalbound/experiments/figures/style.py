@@ -148,9 +148,7 @@ def caption(groups: Sequence[Group], *notes: str) -> str:
     most = max(len(group.seeds) for group in groups)
     fewer = "; some learners have fewer" if any(len(group.seeds) < most for group in groups) else ""
     parts.append("One seed." if most == 1 else f"Mean over {most} seeds{fewer}.")
-    if groups[0].loss_scale != 1.0:
-        parts.append(f"A loss of 1 is {groups[0].loss_scale:g} in the problem's unit.")
-    return " ".join([*parts, *(note for note in notes if note)])
+    return " ".join([*parts, *(note for note in (groups[0].cap_sentence, *notes) if note)])
 
 
 def save_figure(figure: Any, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:

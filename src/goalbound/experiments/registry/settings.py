@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from goalbound.confidence.widths import RULES
+
 MEANINGS: Mapping[str, str] = {
     "delta": "the probability, at most, that some confidence set misses the truth",
-    "widths": 'the rule of the confidence sets: "paper", "printed", "sharp" or "likelihood"',
+    "widths": f"the rule of the confidence sets: {', '.join(RULES)}",
     "scale": "a factor of the widths; below 1 nothing is proven",
     "support": 'where actions can lead: "true" (it is known) or "full" (nothing is)',
     "loss_floor": 'the least mean loss of a step: "certified" (of the true problem) or a number',

@@ -227,7 +227,6 @@ def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence
         "context_size": size,
         "components": metadata["problem"].get("component_names") or [f"component {one + 1}" for one in range(size)],
         "bins": (metadata.get("simplex") or {}).get("bins", 0),
-        "loss_scale": summed[0].loss_scale,
         "episode": grid.tolist(),
         "coarse": coarse_grid(grid).tolist(),
         "policies": policies["best"],

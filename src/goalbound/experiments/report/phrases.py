@@ -8,6 +8,7 @@ from typing import Any
 
 from goalbound.experiments.comparisons import METHOD
 from goalbound.learners.card import CELLS, MAPPED, NOTHING, THEIRS, TRUTH
+from goalbound.models.amounts import cap_in
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
@@ -177,7 +178,7 @@ def describe_problem(component: Data) -> str:
     text += _certified(size)
     if size.get("loss_floor") is not None:
         text += f" No loss is below {humanize(size['loss_floor'])}."
-    scale = size.get("loss_scale")
+    scale = cap_in(size, "the record")
     return text + (f" A loss of 1 is {humanize(scale)} in the problem's own unit." if scale not in (None, 1.0) else "")
 
 

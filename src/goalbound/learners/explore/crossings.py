@@ -24,6 +24,7 @@ over all pairs with two visits: a = (1 - q) / (q - 1 / m). It is near 0 where ro
 """
 
 from goalbound.jit.compile import lean
+from goalbound.learners.visits import visits_with_outcome
 from goalbound.planning.kernels.stochastic_rows import TO_BEST, cannot_reach_goal
 
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 0.02, 2.0
@@ -61,12 +62,6 @@ def mark_interchangeable(pair_start, next_start, next_state, out_pairs):
 
 
 @lean
-def visits_with_outcome(state, pair):
-    """The visits of a pair whose outcome has come."""
-    return float(state.regression.visits[pair] - state.pending.visits[pair])
-
-
-@lean
 def times_followed(state, place):
     """How often the next state of a triple followed: contexts sum to 1. O(d)."""
     total = 0.0
@@ -82,7 +77,7 @@ def row_concentration(constants, state):
     uniform = 0.0
     weight = 0.0
     for pair in range(len(constants.explore.pairs)):
-        visits = visits_with_outcome(state, pair)
+        visits = float(visits_with_outcome(state, pair))
         if visits < 2.0 or not cannot_reach_goal(constants, pair):
             continue
         if constants.declared.row_known[pair] or constants.model.guessed[pair]:
@@ -112,7 +107,7 @@ def left_open(constants, view):
 def filled_loss(constants, state, view, pair, loss):
     """The loss of an interchangeable pair whose ridge estimate is ``loss``."""
     progress = view.explore.progress
-    visits = visits_with_outcome(state, pair)
+    visits = float(visits_with_outcome(state, pair))
     draw = max(progress["shrinkage"], LEAST_DRAW)
     lost = 0.0
     for j in range(len(view.context)):
@@ -128,7 +123,7 @@ def fill_row(constants, state, view, pair):
     norm = view.norm[pair]
     first = constants.next_start[pair]
     count = constants.next_start[pair + 1] - first
-    visits = visits_with_outcome(state, pair)
+    visits = float(visits_with_outcome(state, pair))
     square = 0.0
     for j in range(len(view.context)):
         square += view.context[j] * view.context[j]

@@ -29,7 +29,7 @@ class EpsilonConstants(Struct):
 def select_any(constants, view, state, rng):
     """The pair of the plan, or now and then any."""
     rule = constants.explore
-    if rule.explore > 0.0 and rng.random() < rule.explore * view.progress["number"] ** -rule.fade:
+    if rng.random() < rule.explore * view.progress["number"] ** -rule.fade:
         return uniform_pair(constants.pair_start, state, rng.random())
     return view.iteration.policy[state]
 
@@ -66,18 +66,15 @@ class Epsilon(ExplorationRule):
 
     def slots(self, constants: Any) -> ExploreSlots:
         """Those that play any pair now and then."""
-        return SLOTS
-
-    def select(self, learner: Any, view: Any, state: int) -> int:
-        """As the kernel; not compiled: handing a generator to compiled code takes longer, and loses 48 bytes a call."""
-        return int(select_any.python(learner._constants, view, state, learner._rng))
+        return SLOTS if self.draws else ExploreSlots()
 
     def select_among(self, learner: Any, view: Any, state: int, allowed: NDArray[np.int64]) -> int:
         """Any of the possible pairs now and then."""
         number = int(view.progress["number"])
         if self.explore > 0.0 and learner._rng.random() < self.explore * number**-self.fade:
             return int(allowed[int(learner._rng.random() * len(allowed))])
-        return ExplorationRule.select_among(self, learner, view, state, allowed)
+        planned = int(view.iteration.policy[state])
+        return planned if planned in allowed else int(learner.best_pair(view, allowed))
 
     def card_numbers(self) -> dict[str, float]:
         """The share and its fading."""

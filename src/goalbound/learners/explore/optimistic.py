@@ -33,5 +33,12 @@ class Optimistic(ExplorationRule):
         """Those that count intervals as the proof does."""
         return SLOTS
 
+    def draw(self, learner: Any, view: Any) -> None:
+        """Nothing."""
+
+    def select(self, learner: Any, view: Any, state: int) -> int:
+        """The pair of the plan."""
+        return int(view.iteration.policy[state])
+
 
 SLOTS = ExploreSlots(goes_on=counts_unknown_steps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import inf, sqrt
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from goalbound.confidence.points import POINT_SLOTS, Points, estimated_loss, estimated_row
 from goalbound.confidence.protocol import Run
 from goalbound.confidence.regression import dot
-from goalbound.jit.compile import lean
+from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
 from goalbound.learners.explore.greedy import CEILING
@@ -34,13 +35,16 @@ PLAN_PROGRESS = record_type(reals=("planned_loss",), integers=("optimistic",))
 optimistic."""
 
 
+deviation = Slot("deviation")
+"""``(spread, estimate, norm)`` ``spread`` standard deviations of an estimate; the norm is that of the context in
+V^-1."""
+
+
 class PosteriorConstants(Struct):
     """How plans are drawn, and when they end."""
 
     spread: float
     """the standard deviation of a coefficient is this in the norm of the Gram matrix"""
-    by_variance: bool
-    """times the estimated standard deviation of an outcome"""
     optimism: float
     """the share of plans that are optimistic instead"""
     patience: float
@@ -64,25 +68,31 @@ def begin_sampling(constants, state, view):
 
 
 @lean
-def draw_plan(constants, view, rng):
-    """Whether the plan is optimistic, and noise, by which every pair looks different."""
-    drawn = view.explore
-    drawn.progress["optimistic"] = 0
-    if constants.explore.optimism > 0.0 and rng.random() < constants.explore.optimism:
-        drawn.progress["optimistic"] = 1
-    for k in range(len(drawn.noise)):
-        drawn.noise[k] = rng.standard_normal()
+def draw_noise(constants, view, rng):
+    """Noise, by which every pair looks different."""
+    view.explore.progress["optimistic"] = 0
+    for k in range(len(view.explore.noise)):
+        view.explore.noise[k] = rng.standard_normal()
     invalidate(view)
 
 
 @lean
-def deviation(constants, spread, estimate, norm):
-    """``spread`` standard deviations of an estimate; the norm is that of the context in V^-1.
+def draw_plan(constants, view, rng):
+    """Whether the plan is optimistic, and noise."""
+    is_optimistic = rng.random() < constants.explore.optimism
+    draw_noise(constants, view, rng)
+    view.explore.progress["optimistic"] = int(is_optimistic)
 
-    By the variance: that of an outcome with this mean, and of the mean itself while little was seen of it.
-    """
-    if not constants.explore.by_variance:
-        return spread * norm
+
+@lean
+def plain_deviation(spread, estimate, norm):
+    """That of the coefficients alone."""
+    return spread * norm
+
+
+@lean
+def deviation_by_variance(spread, estimate, norm):
+    """Times that of an outcome with this mean, and of the mean itself while little was seen of it."""
     mean = min(max(estimate, 0.0), 1.0)
     return spread * norm * sqrt(mean * (1.0 - mean) + norm * norm + LEAST_VARIANCE)
 
@@ -93,10 +103,10 @@ def drawn_loss(constants, state, view, pair):
     loss = estimated_loss(state, view, pair)
     norm = view.norm[pair]
     if view.explore.progress["optimistic"] == 1:
-        loss -= deviation(constants, OPTIMISTIC_DEVIATIONS, loss, norm)
+        loss -= deviation(OPTIMISTIC_DEVIATIONS, loss, norm)
     else:
         noise = view.explore.noise[len(constants.next_state) + pair]
-        loss += deviation(constants, constants.explore.spread, loss, norm) * noise
+        loss += deviation(constants.explore.spread, loss, norm) * noise
     return min(1.0, loss), min(1.0, loss)
 
 
@@ -130,7 +140,7 @@ def sample_row(constants, state, view, pair, norm):
             continue
         index = state.regression.seen_index[place]
         estimate = dot(state.sets.rows[first + index], view.context) if index >= 0 else 0.0
-        q = deviation(constants, constants.explore.spread, estimate, norm) * view.explore.noise[place]
+        q = deviation(constants.explore.spread, estimate, norm) * view.explore.noise[place]
         if index >= 0:
             for j in range(len(view.context)):
                 q += state.sets.rows[first + index, j] * view.context[j]
@@ -183,7 +193,15 @@ def ends_impatiently(constants, state, view, pair, loss):
     return paid > constants.explore.patience * (1.0 + view.explore.progress["planned_loss"])
 
 
-ROOM = Points(POINT_SLOTS._replace(loss_set=drawn_loss, row_set=drawn_row))
+@cache
+def draws_with(of_estimate: Kernel) -> Points:
+    """The room of draws whose deviations are these."""
+    filling = {deviation: of_estimate}
+    return Points(
+        POINT_SLOTS._replace(loss_set=drawn_loss.filled(filling), row_set=drawn_row.filled(filling)),
+    )
+
+
 SLOTS = ExploreSlots(begin_exploring=begin_sampling, draw=draw_plan, ends=ends_impatiently)
 
 
@@ -213,15 +231,15 @@ class Posterior(ExplorationRule):
 
     def constants(self, run: Run) -> PosteriorConstants:
         """How plans are drawn."""
-        return PosteriorConstants(self.spread, self.by_variance, self.optimism, self.patience)
+        return PosteriorConstants(self.spread, self.optimism, self.patience)
 
     def room(self, constants: Any) -> Points:
         """Draws around the estimates."""
-        return ROOM
+        return draws_with(deviation_by_variance if self.by_variance else plain_deviation)
 
     def slots(self, constants: Any) -> ExploreSlots:
         """Those that draw."""
-        return SLOTS
+        return SLOTS if self.optimism > 0.0 else SLOTS._replace(draw=draw_noise)
 
     def new_view(self, run: Run) -> PosteriorView:
         """Nothing was drawn."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
-from math import inf, isfinite
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.points import Points
-from goalbound.confidence.protocol import ConfidenceModel, Empty, Run
+from goalbound.confidence.protocol import ConfidenceModel, Empty, Run, named_fields
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.struct import Struct
@@ -49,7 +47,7 @@ def never_ends(constants, state, view, pair, loss):
 
 @lean
 def outgrown_if_unknown(constants, state, view, pair, known):
-    """An unknown step ends its interval once the determinant of its pair has grown enough since the plan (line 17);
+    """An unknown step ends its interval once the determinant of its pair has grown enough since the plan (line 13);
     below 0 the data was forgotten since."""
     grown = state.log_det[pair] - view.log_det[pair]
     return not known and (grown >= constants.growth or grown < 0.0)
@@ -110,6 +108,8 @@ class ExplorationRule:
 
     def room(self, constants: Any) -> ConfidenceModel | None:
         """The model it plans in; None: the confidence model of the learner."""
+        from goalbound.confidence.points import Points
+
         return Points()
 
     def slots(self, constants: Any) -> ExploreSlots:
@@ -121,16 +121,21 @@ class ExplorationRule:
         return Empty()
 
     def draw(self, learner: Any, view: Any) -> None:
-        """What the kernel ``draw`` does, in Python, number for number."""
+        """What is random in a new plan: the kernel ``draw``, with the learner's own generator.
+
+        As Python: handing a generator to compiled code takes longer than a small kernel, and loses 48 bytes a call.
+        """
+        learner._program[draw].python(learner._constants, view, learner._rng)
 
     def select(self, learner: Any, view: Any, state: int) -> int:
-        """The pair to play in a state."""
-        return int(view.iteration.policy[state])
+        """The pair to play in a state: the kernel ``select``, as Python."""
+        return int(learner._program[select].python(learner._constants, view, state, learner._rng))
 
     def select_among(self, learner: Any, view: Any, state: int, allowed: NDArray[np.int64]) -> int:
-        """The same where only some pairs are possible: the pair of the plan, or else the best of them at its values."""
-        planned = int(view.iteration.policy[state])
-        return planned if planned in allowed else int(learner.best_pair(view, allowed))
+        """The same where only some pairs are possible; where it is none of them, the best of them at the values of the
+        plan."""
+        chosen = self.select(learner, view, state)
+        return chosen if chosen in allowed else int(learner.best_pair(view, allowed))
 
     def noted(self, learner: Any, found: Any, state: int) -> Any:
         """An explanation of a state, with notes of the rule."""
@@ -148,11 +153,7 @@ class ExplorationRule:
 
         :func:`goalbound.learners.exploration.rule_from_json` reads it back by its name.
         """
-        given: dict[str, Any] = (
-            {one.name: getattr(self, one.name) for one in fields(self)} if is_dataclass(self) else {}
-        )
-        infinite = {name: None for name, value in given.items() if isinstance(value, float) and value == inf}
-        return {"name": self.name, **given, **infinite}
+        return named_fields(self)
 
     def describe(self) -> list[str]:
         """What ``repr`` of a learner says of it."""

@@ -20,6 +20,7 @@ It is 1 for losses of 0 or 1, whatever came, and 0 for losses without noise, of 
 """
 
 from goalbound.jit.compile import lean
+from goalbound.learners.visits import visits_with_outcome
 
 MOST_SHRINKAGE = 16.0
 """No more visits than this are put in at the mean loss."""
@@ -55,7 +56,7 @@ def set_loss_shrinkage(constants, state, progress):
     total = 0.0
     explained = 0.0
     for pair in range(len(state.regression.visits)):
-        count = state.regression.visits[pair] - state.pending.visits[pair]
+        count = visits_with_outcome(state, pair)
         if count > 0:
             lost = losses_of_visits(constants, state, pair)
             visits += count

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.models.amounts import cap_entry, cap_in, cap_of
 from goalbound.models.files.explicit_mdp import (
     UNNAMED,
     ExplicitMDP,
-    check_recorded_scale,
     from_ssp,
     select_name,
     sum_rewards,
@@ -67,7 +67,7 @@ def write_drn(ssp: SSP, path: str | PathLike[str]) -> None:
     is an error.
     """
     model = from_ssp(ssp)
-    metadata = {"loss_scale": ssp.loss_scale, "actions": model.action_names}
+    metadata = {**cap_entry(cap_of(ssp)), "actions": model.action_names}
     with atomic_write(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
         text.write(f"{_COMMENT}{json.dumps(metadata)}\n@type: MDP\n@value_type: double\n@parameters\n\n")
@@ -120,7 +120,7 @@ class _Reader:
         self.states = 0
         self.choices: int | None = None
         self.rewards: list[str] = []
-        self.scale: float | None = None
+        self.cap: float | None = None
         self.names: list[str] | None = None
         self.numbers: dict[str, float] = {}  # by their text; placeholders ($name) are such texts
         self.choice_count, self.branch_count = array("q"), array("q")  # of each state, of each choice
@@ -205,7 +205,7 @@ class _Reader:
 
     def _read_comment(self, text: str) -> None:
         metadata = strict_json(text.encode(), "the comment of goalbound")
-        self.scale, names = check_recorded_scale(metadata.get("loss_scale"), "the comment"), metadata.get("actions")
+        self.cap, names = cap_in(metadata, "the comment of goalbound"), metadata.get("actions")
         if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise FileFormatError("actions in the comment of goalbound are no list of names")
         self.names = names
@@ -328,7 +328,7 @@ class _Reader:
             initial=self._flags(INITIAL),
             action=action,
             action_names=names,
-            loss_scale=self.scale,
+            cap=self.cap,
         )
 
     def _flags(self, label: str) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, ModelError
+from goalbound.models.amounts import cap_of
 from goalbound.models.ssp import SSP
 from goalbound.models.triples import from_triples
 
@@ -40,7 +41,7 @@ class ExplicitMDP:
     action: NDArray[np.int64] | None = None
     """[C], or None: choices are numbered within their state"""
     action_names: tuple[str, ...] | None = None
-    loss_scale: float | None = None
+    cap: float | None = None
     """The scale the file names; None: the smallest power of two that brings the losses into [0, 1]"""
 
 
@@ -67,7 +68,7 @@ def to_ssp(model: ExplicitMDP) -> SSP:
     state, following, probability = choice_state[choice], model.target[branches], model.probability[branches]
     triples = number[state], action[choice], number[following], probability
     built = from_triples(*triples, states=states, names=(None, names), keep_zeros=True)
-    scale = _scale(model.choice_loss[kept]) if model.loss_scale is None else model.loss_scale
+    scale = _scale(model.choice_loss[kept]) if model.cap is None else model.cap
     losses = np.empty(built.support.pairs)
     losses[built.pair_of] = model.choice_loss[choice] / scale
     return SSP(built.support, losses, built.probabilities, _start(number[model.initial & live], states), scale)
@@ -89,12 +90,12 @@ def from_ssp(ssp: SSP) -> ExplicitMDP:
         branch_start=np.append(support.next_start, triples + 1),
         target=np.append(support.next_state, states).astype(np.int64),
         probability=np.append(ssp.probabilities, 1.0),
-        choice_loss=np.append(_amounts(ssp.losses, ssp.loss_scale), 0.0),
+        choice_loss=np.append(_amounts(ssp.losses, cap_of(ssp)), 0.0),
         goal=np.arange(states + 1) == states,
         initial=np.append(initial, False),
         action=np.append(support.pair_action, 0).astype(np.int64),
         action_names=support.action_names,
-        loss_scale=ssp.loss_scale,
+        cap=cap_of(ssp),
     )
 
 
@@ -116,15 +117,6 @@ def sum_rewards(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The sum of rewards from several sources; where one is negative, that one, so that it is found and named."""
     lowest = np.minimum.reduce(parts)
     return np.where(lowest < 0.0, lowest, sum(parts[1:], start=parts[0]))
-
-
-def check_recorded_scale(scale: object, where: str) -> float | None:
-    """The scale of the losses that goalbound noted when it wrote a file; None if it did not."""
-    if scale is None:
-        return None
-    if not isinstance(scale, int | float) or isinstance(scale, bool) or not 0.0 < scale < float("inf"):
-        raise FileFormatError(f"loss_scale in {where} is {scale!r}, not a positive number")
-    return float(scale)
 
 
 def _actions(model: ExplicitMDP, state: NDArray[np.int64]) -> tuple[NDArray[np.int64], tuple[str, ...] | None]:

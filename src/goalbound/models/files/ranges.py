@@ -38,8 +38,9 @@ def matching(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ..
 
 def within(name: str, array: NDArray[Any], low: Any, high: Any) -> None:
     """An error unless all entries are in a range: every number that kernels use as an index lies where it must."""
-    if not ((array >= low) & (array <= high)).all():
-        raise FileFormatError(f"{name} holds {array[(array < low) | (array > high)][0]}, which is out of range")
+    fine = (array >= low) & (array <= high)
+    if not fine.all():
+        raise FileFormatError(f"{name} holds {array[~fine][0]}, which is out of range")
 
 
 def within_record(name: str, record: np.void | NDArray[np.void], **limits: tuple[Any, Any]) -> None:

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError, ModelError
+from goalbound.models.amounts import cap_entry, cap_in, cap_of
 from goalbound.models.files.explicit_mdp import (
     ExplicitMDP,
-    check_recorded_scale,
     from_ssp,
     select_name,
     sum_rewards,
@@ -136,7 +136,7 @@ def _index_of(ssp: SSP, model: ExplicitMDP) -> dict[str, Any]:
     return {
         "format-version": 1,
         "format-revision": 0,
-        "file-data": {"tool": "goalbound", "parameters": {"loss_scale": ssp.loss_scale}},
+        "file-data": {"tool": "goalbound", "parameters": cap_entry(cap_of(ssp))},
         "transition-system": {
             "time": "discrete",
             "#players": 1,
@@ -227,14 +227,14 @@ class _Reader:
             initial=self._bits("state-is-initial.bin"),
             action=action,
             action_names=names,
-            loss_scale=self._recorded_scale(),
+            cap=self._recorded_scale(),
         )
 
     def _recorded_scale(self) -> float | None:
         origin = self.index.get("file-data")
         if not isinstance(origin, dict) or origin.get("tool") != "goalbound":
             return None
-        return check_recorded_scale(_object(origin, "parameters", default=True).get("loss_scale"), "the index")
+        return cap_in(_object(origin, "parameters", default=True), "the index")
 
     def _annotations(self, group: str) -> dict[str, _Annotation]:
         found: dict[str, _Annotation] = {}

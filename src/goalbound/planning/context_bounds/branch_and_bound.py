@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from goalbound.errors import ArgumentError
 from goalbound.frames import data_frame
 from goalbound.models import LinearCSSP
+from goalbound.models.amounts import cap_of
 from goalbound.models.validation import check_callable, check_float, check_fraction, check_int, short_repr
 from goalbound.notebook import html_lines, html_table, weights_text
 from goalbound.planning.checks import require_contextual
@@ -104,7 +105,7 @@ class ContextBounds:
             )
         if math.isinf(self.time_bound.upper) and self.loss_floor == 0.0 and self.proper:
             lines.append("T* has no bound yet: where losses are 0, an optimal policy may take arbitrarily long")
-        unit = self.problem.loss_scale
+        unit = cap_of(self.problem)
         lines.append(f"smallest loss {self.loss_floor:.6g}" + ("" if unit == 1.0 else f" (a loss of 1 is {unit:g})"))
         lines.append(f"{self.regions} regions of the context simplex")
         return "\n".join(lines)

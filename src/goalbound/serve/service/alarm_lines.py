@@ -6,11 +6,11 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import Any
 
 from goalbound.around.around import Around
 from goalbound.errors import ChangeWarning, ExcessLossWarning, NotLinearWarning, WrongPriorWarning
-from goalbound.serve.store import Follower, Store
+from goalbound.serve.store import Store
 from goalbound.serve.store.reading import alarms
 
 log = logging.getLogger("goalbound.serve.service")
@@ -28,7 +28,7 @@ def silent_alarms() -> Iterator[None]:
 
 
 @contextmanager
-def alarm_lines(store: Store | Follower) -> Iterator[None]:
+def alarm_lines(store: Store) -> Iterator[None]:
     """Say the alarms that there are, and from then on each new one, once."""
     said: set[str] = set()
 
@@ -44,14 +44,11 @@ def alarm_lines(store: Store | Follower) -> Iterator[None]:
     with warnings.catch_warnings():
         others = warnings.showwarning
 
-        def show(
-            message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:  # fmt: skip
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
             if issubclass(category, ALARMS):
                 say(str(message))
             else:
-                others(message, category, filename, lineno, file, line)
+                others(message, category, *place, **more)
 
         warnings.showwarning = show
         for category in ALARMS:

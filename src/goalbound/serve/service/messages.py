@@ -114,4 +114,3 @@ class Problem(Struct, omit_defaults=True):
     code: str = ""
     expected_step: int | None = None
     request_id: str = ""
-    leader: str | None = None

@@ -19,15 +19,6 @@ _STEP_LINK = {
     "operationId": "post_v1_learners_learner_cases_case_steps",
     "parameters": {"learner": "$request.path.learner", "case": "$response.body#/case"},
 }
-_HEADERS = {
-    "Goalbound-Seq": {
-        "description": "of a follower: the last event that it had seen", "schema": {"type": "integer"},
-    },
-    "Goalbound-Behind": {
-        "description": "of a follower: all that was acknowledged so many seconds ago had been seen",
-        "schema": {"type": "number"},
-    },
-}  # fmt: skip
 
 
 def openapi(routes: Sequence[Route]) -> dict[str, Any]:
@@ -40,13 +31,14 @@ def openapi(routes: Sequence[Route]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "goalbound decision service", "version": package_version(),
+            "title": "goalbound decision service",
+            "version": package_version(),
             "description": "What to do next in each of many open cases, learned from what came of it. A step is "
             "acknowledged when it is on the disk; the same step again is answered as before.",
         },
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    }  # fmt: skip
+    }
 
 
 def operation_id(route: Route) -> str:
@@ -86,7 +78,7 @@ def _query_schema(least: int | None) -> dict[str, Any]:
 
 
 def _responses(route: Route) -> dict[str, Any]:
-    good: dict[str, Any] = {"description": http.HTTPStatus(route.status).phrase, "headers": _HEADERS}
+    good: dict[str, Any] = {"description": http.HTTPStatus(route.status).phrase}
     if route.result is not None:
         schema = {"$ref": _REFS.format(name=route.result.__name__)}
         good["content"] = {"application/json": {"schema": schema}}
@@ -95,7 +87,7 @@ def _responses(route: Route) -> dict[str, Any]:
     found = {str(route.status): good}
     if route.repeats:
         found["200"] = {**good, "description": "done, or done before: then the header Idempotent-Replay is true"}
-    statuses = {*route.errors, 400, 403, 414, 431}
+    statuses = {*route.errors, 400, 403}
     if route.scope is not None:
         statuses |= {401, 429, 503}
     if route.path == "/readyz":
@@ -104,8 +96,6 @@ def _responses(route: Route) -> dict[str, Any]:
         statuses |= {408, 413, 415, 422}
     if route.method == "POST":
         statuses |= {507}
-        if route.scope != "cases:read":
-            statuses |= {421}  # a follower only reads
     for status in sorted(statuses):
         found[str(status)] = {
             "description": http.HTTPStatus(status).phrase,

@@ -12,7 +12,7 @@ _FILE = Path(__file__).with_name("page.html")
 
 
 @cache
-def page() -> tuple[bytes, bytes]:
+def page() -> tuple[str, str]:
     """The page, and the policy that lets a browser run nothing but its own script, and ask nobody but this service."""
     text = _FILE.read_text(encoding="utf-8")
     script, style = (_hash(text, kind) for kind in ("script", "style"))
@@ -20,7 +20,7 @@ def page() -> tuple[bytes, bytes]:
         f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     )
-    return text.encode(), policy.encode()
+    return text, policy
 
 
 def _hash(text: str, kind: str) -> str:

@@ -31,7 +31,7 @@ log = logging.getLogger("goalbound.serve.service")
 STATUS: dict[type[Exception], int] = {
     LearnerNotFound: 404, CaseNotFound: 404, CaseFinished: 409, CaseExists: 409, StepConflict: 409, StepGap: 409,
     TooManyCases: 429, StorageFull: 507, StoreOverloaded: 503, StorageFailed: 503, StoreClosed: 503,
-    NotLeader: 421,
+    NotLeader: 503,
 }  # fmt: skip
 """The status of each error that has one of its own; wrong input is 422, a store that cannot go on 503, anything else
 500."""
@@ -42,8 +42,16 @@ _SAID: dict[type[Exception], str] = {
 }  # fmt: skip
 """What whoever asks is told of a store. Other words of its errors say where the store is, which is for the log."""
 _STOPPED = "the store cannot go on; the log of the service says why"
-RETRY_AFTER = {429: b"5", 503: b"1", 507: b"30"}
+RETRY_AFTER = {408: "1", 429: "5", 503: "1", 507: "30"}
 """Seconds after which it is worth asking again."""
+
+
+_BY_HTTP = {
+    "abandon(reason) the episode": "POST .../abandon",
+    'raise the cap, or count such losses as the cap with beyond="clip"': "a learner with a larger cap is to be put in",
+    " Others are restored by one that was made alike: fresh.restored(path);": "",
+}
+"""Remedies of errors for people who write Python, and the same for those who send requests."""
 
 
 class Refused(Exception):
@@ -64,14 +72,15 @@ def problem_of(error: BaseException, request_id: str) -> Problem:
             STATUS.get(type(error), 422), error.code, str(error), request_id, expected_step=error.expected_step
         )
     if isinstance(error, InputError):
-        return problem(422, "invalid", str(error), request_id)
+        text = str(error)
+        for python, request in _BY_HTTP.items():
+            text = text.replace(python, request)
+        return problem(422, "invalid", text, request_id)
     if isinstance(error, StoreError):
         said = _SAID.get(type(error), _STOPPED)
         if said:
             log.error("request %s failed: %s", request_id, error)
-        found = problem(STATUS.get(type(error), 503), error.code, said or str(error), request_id)
-        found.leader = getattr(error, "leader", None)
-        return found
+        return problem(STATUS.get(type(error), 503), error.code, said or str(error), request_id)
     log.error("request %s failed: %s", request_id, where_raised(error))
     what = "computation" if isinstance(error, GoalboundError) else "internal"
     return problem(500, what, "the request could not be answered; the log of the service says why", request_id)

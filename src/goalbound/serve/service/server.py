@@ -1,7 +1,8 @@
-"""``goalbound serve``: opens the store, replays, warms up, and then listens."""
+"""``goalbound serve``: listens at once, then opens the store, replays, compiles what its learners run, and is ready."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gc
 import ipaddress
@@ -12,23 +13,25 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from goalbound.errors import ArgumentError
+from goalbound.adapters.learner_files import load_learner
+from goalbound.errors import ArgumentError, StoreLocked
 from goalbound.learners.layers import unwrap
 from goalbound.serve.service.alarm_lines import alarm_lines, silent_alarms
 from goalbound.serve.service.app import Limits, Service
-from goalbound.serve.service.connection import Connection
-from goalbound.serve.service.problems import where_raised
+from goalbound.serve.service.problems import Refused, where_raised
 from goalbound.serve.service.tokens import Tokens
-from goalbound.serve.store import Follower, Store, StoreOptions
-from goalbound.serve.store.engine import Engine
-from goalbound.serve.store.locations import location_of
-from goalbound.serve.store.sqlite_log import sqlite_note
+from goalbound.serve.store import Store, StoreOptions
+from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.log import open_log, sqlite_note
+from goalbound.serve.store.snapshots import learner_from
 from goalbound.simulation.warm_up import warm_up
 from goalbound.terminal import pluralize
 
@@ -36,8 +39,12 @@ log = logging.getLogger("goalbound.serve.service")
 
 DISK_FAILED = 74
 """The exit code after a failure of the disk (EX_IOERR); whoever supervises the process starts it again."""
+HEAD_BYTES = 16 * 2**10
+"""The most bytes of a request's head."""
+_STANDBY_SECONDS = 0.3
 _COLLECT = (50_000, 20, 50)  # new objects, and collections of younger ones
-_SWITCH_SECONDS = 0.0005  # the writer waits so long at most for the thread that reads requests
+SWITCH_SECONDS = 0.0005
+"""So long the thread that reads requests waits at most for the one that learns, and the other way round."""
 
 
 @dataclass(frozen=True)
@@ -59,66 +66,145 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Following:
-    """That a service only follows.
+class Serving:
+    """How a service works.
 
     Attributes:
-        leader: where the leader answers, for those who come to write; None: nobody knows.
+        options: of the store.
+        limits: of the service.
+        learners: files of learners that are put into the store under these names, if they are not there.
+        ahead: compile what the learners run before the service is ready, so that no request waits for it.
+        standby: where another process leads the store in a database, wait for its place.
+        access_log: say each request in the log: its route, status and time.
     """
 
-    leader: str | None = None
+    options: StoreOptions = field(default_factory=StoreOptions)
+    limits: Limits = field(default_factory=Limits)
+    learners: Mapping[str, str] = field(default_factory=dict)
+    ahead: bool = True
+    standby: bool = False
+    access_log: bool = False
 
 
-def serve(
-    path: str | Path,
-    address: Address,
-    *,
-    options: StoreOptions | None = None,
-    limits: Limits | None = None,
-    ahead: bool = True,
-    following: Following | None = None,
-) -> int:
+def serve(path: str | PathLike[str], address: Address, serving: Serving | None = None) -> int:
     """Serve a store until SIGTERM or SIGINT; the exit code.
 
     Args:
-        path: the folder of the store, or the URL of its database, which exists.
+        path: the folder of the store, or the URL of its database.
         address: where to listen; beyond this machine only if there are tokens.
-        options: of the store.
-        limits: of the service.
-        ahead: compile first what the learners run, so that no request waits for it.
-        following: only follow the leader of the store, and read.
+        serving: how.
     """
-    location = location_of(path)
-    tokens = Tokens(location.place)
+    serving = serving or Serving()
+    place = place_of(path)
+    if serving.standby and not isinstance(place, str):
+        raise ArgumentError("a store in a folder has no standby; put the store into PostgreSQL, or leave --standby out")
+    _check_store(place, create=bool(serving.learners))
+    tokens = Tokens(place)
     check_address(address, has_tokens=bool(tokens))
-    begun = time.perf_counter()
-    with silent_alarms():
-        store: Store | Follower = (
-            Store.open(path, create=False, options=options) if following is None
-            else Follower.open(path, options=options, leader=following.leader)
-        )  # fmt: skip
-    try:
-        _say_what_was_found(store, time.perf_counter() - begun)
-        check_free(address)  # before compiling, which may take a minute
-        if ahead:
-            warm_up_learners(store)
-        sys.setswitchinterval(_SWITCH_SECONDS)
-        collect_seldom()
-        store._engine.on_rebuilt = collect_seldom
-        service = Service(store, tokens, limits=limits)
-        check_address(address, has_tokens=service.guarded)  # replaying took a while, and the tokens may be gone
-        server = uvicorn.Server(_config(service, address))
-        store.writer.on_failure = stop_at_once
-        # uvicorn ends by raising the signal that ended it once more; by then all is done.
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: None)
-        log.info("listening on %s", address)
-        with alarm_lines(store):
-            server.run()
-    finally:
-        store.close()
-        tokens.close()
-    return 0 if store.writer.failure is None else DISK_FAILED
+    service = Service(tokens=tokens, limits=serving.limits, access_log=serving.access_log)
+    server = uvicorn.Server(_config(service, address))
+    opening = _Opening(place, service, serving, fail=lambda: setattr(server, "should_exit", True))
+    sockets = None if address.socket else [_listening(address)]
+    # uvicorn ends by raising the signal that ended it once more; by then all is done.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    log.info("listening on %s", address)
+    opening.start()
+    server.run(sockets=sockets)
+    tokens.close()
+    return opening.end()
+
+
+class _Opening(threading.Thread):
+    """Opens the store, compiles what its learners run, and gives it to the service, which says meanwhile what it does.
+
+    Args:
+        place: of the store.
+        service: that gets it.
+        serving: how.
+        fail: is called when it cannot be opened; :meth:`end` then raises the error.
+    """
+
+    def __init__(self, place: Path | str, service: Service, serving: Serving, *, fail: Callable[[], None]) -> None:
+        super().__init__(name="goalbound opening", daemon=True)
+        self._place, self._service, self._serving, self._fail = place, service, serving, fail
+        self._store: Store | None = None
+        self._error: Exception | None = None
+        self._alarms = contextlib.ExitStack()
+
+    def run(self) -> None:
+        """Open it, and make it ready."""
+        try:
+            with silent_alarms():
+                self._store = store = self._open()
+                self._create_missing(store)
+            _say_what_was_found(store)
+            if self._serving.ahead:
+                for managed in store.read(lambda engine: list(engine.machine.learners.values())):
+                    self._wait_for("not-ready", f"what the learner {managed.name} runs is being compiled")
+                    warm_up(unwrap(managed.learner))
+            collect_seldom()
+            store._engine.on_rebuilt = collect_seldom
+            store.writer.on_failure = stop_at_once
+            self._alarms.enter_context(alarm_lines(store))
+            self._service.store = store
+            log.info("ready")
+        except Exception as error:
+            self._error = error
+            self._fail()
+
+    def end(self) -> int:
+        """Close the store; the exit code, or the error for which it could not be opened."""
+        self._alarms.close()
+        if self._store is not None:
+            self._store.close()
+        if self._error is not None:
+            raise self._error
+        return 0 if self._store is None or self._store.writer.failure is None else DISK_FAILED
+
+    def _open(self) -> Store:
+        """Open the store; a standby waits until it leads, and has compiled by then what the learners run."""
+        is_warm = not self._serving.ahead
+        while True:
+            try:
+                return Store.open(self._place, create=False, options=self._serving.options)
+            except StoreLocked:
+                if not self._serving.standby:
+                    raise
+            self._wait_for("not-leader", "another process leads this store; this one waits for its place")
+            if not is_warm:
+                warm_up(*map(unwrap, _learners_in(self._place)))
+                is_warm = True
+            time.sleep(_STANDBY_SECONDS)
+
+    def _create_missing(self, store: Store) -> None:
+        """Put the named learners into the store that are not there."""
+        for name, path in self._serving.learners.items():
+            if name not in store:
+                store.create(name, load_learner(path))
+            else:
+                log.info(
+                    '"%s" is in the store already and goes on with what it has learned; %s is not read '
+                    '(to let it take over: "goalbound store create" with --follows %s, then "promote")',
+                    *(name, path, name),
+                )
+
+    def _wait_for(self, code: str, text: str) -> None:
+        self._service.waits_for = Refused(503, code, text)
+        log.info("%s", text)
+
+
+def _check_store(place: Path | str, *, create: bool) -> None:
+    """An error if there is no store and none is to be made."""
+    with contextlib.suppress(StoreLocked):  # there is one
+        open_log(place, create=create, readonly=not create).close()
+
+
+def _learners_in(place: Path | str) -> list[Any]:
+    """The learners of a store as they were created, read beside the process that writes."""
+    with contextlib.closing(open_log(place, readonly=True)) as log:
+        return [learner_from(file) for file in log.learner_files()]
 
 
 def check_address(address: Address, *, has_tokens: bool) -> None:
@@ -136,43 +222,43 @@ def check_address(address: Address, *, has_tokens: bool) -> None:
         )
 
 
-def check_free(address: Address) -> None:
-    """An error if another program listens on the port; any other trouble is left to the server itself."""
-    if address.socket is not None:
-        return
+def _listening(address: Address) -> socket.socket:
+    """A socket that listens there; an error if another program does."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(place)
+        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((address.host, address.port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ArgumentError(
                 f"another program listens on port {address.port} of {address.host}, perhaps another goalbound serve: "
                 "stop it, or give another --port"
             ) from None
+        raise ArgumentError(
+            f"{address.host}:{address.port} is no place to listen ({error.strerror or error})"
+        ) from None
 
 
-def warm_up_learners(store: Store | Follower) -> float:
-    """Compile what the learners of a store run, or load it; the seconds it took."""
-
-    def found(engine: Engine) -> list[Any]:
-        return [unwrap(one.learner) for one in engine.machine.learners.values()]
-
-    def warmed(learners: list[Any]) -> float:
-        return warm_up(*learners) if learners else 0.0
-
-    # Copies are made and played with. A follower learns from the first moment on, so its own thread does it; nobody
-    # uses a leader yet.
-    if store.follows:
-        seconds: float = store.writer.call(lambda engine: warmed(found(engine)), writes=False)
-        return seconds
-    return warmed(store.writer.call(found, writes=False))
+def _config(service: Service, address: Address) -> uvicorn.Config:
+    return uvicorn.Config(
+        service,
+        uds=address.socket,
+        http="h11",  # the only one with a limit of the head
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        ws="none",
+        lifespan="on",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=10,
+        proxy_headers=False,
+    )
 
 
 def collect_seldom() -> None:
     """Cycles are looked for seldom, and not among what is there now: with thousands of open cases that takes 0.1 s, for
-    which everybody waits, and answered requests leave none but those that were refused.
+    which everybody waits, and answered requests leave few.
 
     A learner and its open cases are one cycle, so this is to be called again when they were replaced."""
     gc.unfreeze()
@@ -187,23 +273,12 @@ def stop_at_once(failure: BaseException) -> None:
     threading.Timer(0.5, os._exit, (DISK_FAILED,)).start()
 
 
-def _config(service: Service, address: Address) -> uvicorn.Config:
-    where = {"uds": address.socket} if address.socket else {"host": address.host, "port": address.port}
-    return uvicorn.Config(
-        service, **where, loop="uvloop", http=Connection, ws="none", lifespan="on", access_log=False,
-        log_level="warning", server_header=False, date_header=False, timeout_keep_alive=75,
-        timeout_graceful_shutdown=10, backlog=2048, proxy_headers=False,
-    )  # fmt: skip
-
-
-def _say_what_was_found(store: Store | Follower, seconds: float) -> None:
+def _say_what_was_found(store: Store) -> None:
     restored = store._engine.restored
-    log.info(
-        "%s: %s, %s; %s replayed in %.1f s", store.location.name, pluralize(restored.seq, "event"),
-        pluralize(len(restored.machine.cases), "open case"), pluralize(restored.replayed, "event"), seconds,
-    )  # fmt: skip
+    counts = (restored.seq, "event"), (len(restored.machine.cases), "open case"), (restored.replayed, "event")
+    log.info("%s: %s, %s; %s replayed", store.name, *(pluralize(*count) for count in counts))
     for note in restored.notes:
         log.warning("%s", note)
-    about_sqlite = sqlite_note() if isinstance(store.location.place, Path) else None
+    about_sqlite = sqlite_note() if isinstance(store.place, Path) else None
     if about_sqlite is not None:
         log.info("%s", about_sqlite)  # a store is not affected

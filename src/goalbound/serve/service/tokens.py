@@ -6,26 +6,24 @@ import hashlib
 import hmac
 import json
 import logging
-import os
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from goalbound.errors import ArgumentError, FileFormatError, InputError, StoreError
 from goalbound.models.files.io import atomic_write, strict_json
 from goalbound.models.files.saved_files import locked
-from goalbound.serve.store.database_url import shown_url
+from goalbound.serve.store.database_url import database_of, shown
+from goalbound.serve.store.log import connected, lock_key, store_error
 
 log = logging.getLogger("goalbound.serve.service")
 
 FILE = "tokens.json"
 SCOPES = ("cases:read", "cases:write", "events:read", "metrics", "admin")
 """What a token may allow. ``admin`` allows everything."""
-_LOOK_SECONDS = 0.5  # revocations take effect within so long
 _MOST_BYTES = 2**20
 
 
@@ -58,22 +56,23 @@ class Token:
 class Tokens:
     """The tokens of a store: in a file beside its log that only its owner may read, or in its database.
 
-    A running service looks at them twice a second.
+    A running service looks at them twice a second (:meth:`look`).
 
     Args:
         place: the folder of the store, or the URL of its database.
     """
 
+    LOOK_SECONDS = 0.5
+
     def __init__(self, place: Path | str) -> None:
+        self._name = shown(place)
         self._source: _File | _Row = _Row(place) if isinstance(place, str) else _File(place / FILE)
-        self._stamp: Any = None
-        self._looked = 0.0
+        self._data: bytes | None = None
         self._tokens: dict[str, Token] = {}
         self._read()
 
     def __bool__(self) -> bool:
         """Whether there is any, even one that does not count: then everybody needs one."""
-        self._look()
         return bool(self._tokens)
 
     @property
@@ -91,8 +90,7 @@ class Tokens:
             raise ArgumentError(f"days is {days}; it is how long the token counts, above 0")
         id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         now = time.time()
-        expires = None if days is None else now + 86400.0 * days
-        self._change({id: Token(_hash(secret), wanted, now, expires)})
+        self._change(id, Token(_hash(secret), wanted, now, None if days is None else now + 86400.0 * days))
         return f"gb_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
@@ -100,15 +98,14 @@ class Tokens:
         self._read()
         if id not in self._tokens:
             raise ArgumentError(f"there is no token {id!r}; there are {', '.join(self._tokens) or 'none'}")
-        old = self._tokens[id]
-        self._change({id: Token(old.sha256, old.scopes, old.created, old.expires, revoked=True)})
+        self._change(id, replace(self._tokens[id], revoked=True))
 
-    def find(self, authorization: bytes | None) -> Token | None:
+    def find(self, authorization: str | None) -> Token | None:
         """The token of an Authorization header, if it counts."""
         token = self._held(authorization)
         return token if token is not None and token.is_valid(time.time()) else None
 
-    def why_not(self, authorization: bytes | None) -> str:
+    def why_not(self, authorization: str | None) -> str:
         """What to say to whoever has no token that counts. Only who knows the secret is told that there was one."""
         token = self._held(authorization)
         if token is None:
@@ -117,135 +114,108 @@ class Tokens:
         ended = "was revoked" if token.revoked else "has expired"
         return f"this token {ended}; ask whoever runs the service for a new one (goalbound token FOLDER --scope ...)"
 
-    def _held(self, authorization: bytes | None) -> Token | None:
+    def look(self) -> None:
+        """Read the tokens again; where that fails they stay as they were."""
+        try:
+            self._read()
+        except (InputError, StoreError, OSError) as error:  # nobody who asks can do anything about it, nor is to know
+            log.error("the tokens stay as they were: %s", error)
+
+    def close(self) -> None:
+        """Nothing is looked at any more."""
+        self._source.close()
+
+    def _held(self, authorization: str | None) -> Token | None:
         """The token of an Authorization header, whether it counts or not."""
-        self._look()
-        words = (authorization or b"").split(b" ")
-        if len(words) != 2 or words[0].lower() != b"bearer":
+        words = (authorization or "").split(" ")
+        if len(words) != 2 or words[0].lower() != "bearer":
             return None
-        _, _, rest = words[1].decode("latin-1").partition("_")
+        _, _, rest = words[1].partition("_")
         id, _, secret = rest.partition("_")
         token = self._tokens.get(id)
         # An unknown id takes as long as a known one.
         same = hmac.compare_digest(_hash(secret), token.sha256 if token is not None else _hash(""))
         return token if same else None
 
-    def _look(self) -> None:
-        now = time.monotonic()
-        if now - self._looked >= _LOOK_SECONDS:
-            self._looked = now
-            self._source.watch()
-            try:
-                self._read()
-            except (InputError, OSError) as error:  # nobody who asks can do anything about it, nor is to know
-                log.error("the tokens stay as they were: %s", error)
-
     def _read(self) -> None:
-        stamp = self._source.stamp()
-        if stamp is None:
-            self._tokens, self._stamp = {}, None
-            return
-        if stamp == self._stamp:
-            return
-        self._tokens, self._stamp = self._parsed(self._source.read()), stamp
+        data = self._source.read()
+        if data != self._data:
+            self._tokens, self._data = self._parsed(data), data
 
-    def _parsed(self, data: bytes) -> dict[str, Token]:
+    def _parsed(self, data: bytes | None) -> dict[str, Token]:
         try:
-            return {
-                str(id): Token(**{**one, "scopes": tuple(one["scopes"])})
-                for id, one in strict_json(data, self._source.name).items()
-            }
+            content = {} if data is None else strict_json(data, self._name)
+            return {str(id): Token(**{**fields, "scopes": tuple(fields["scopes"])}) for id, fields in content.items()}
         except (TypeError, KeyError) as error:
-            raise FileFormatError(f"{self._source.name}: a token is not as it was written ({error})") from None
+            raise FileFormatError(f"{self._name}: a token is not as it was written ({error})") from None
 
-    def _change(self, tokens: dict[str, Token]) -> None:
+    def _change(self, id: str, token: Token) -> None:
         def changed(data: bytes | None) -> bytes:
-            every = (self._parsed(data) if data is not None else {}) | tokens
-            return json.dumps({id: asdict(one) for id, one in every.items()}, indent=1).encode()
+            every = self._parsed(data) | {id: token}
+            return json.dumps({id: asdict(token) for id, token in every.items()}, indent=1).encode()
 
         self._source.change(changed)
         self._read()
-
-    def close(self) -> None:
-        """Nothing is looked at any more."""
-        self._source.close()
 
 
 class _File:
     """Tokens in a file that only its owner may read."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self.name = path, str(path)
+        self._path = path
 
-    def stamp(self) -> Any:
-        """Another one whenever it has changed; None: there is no file."""
-        try:
-            about = os.stat(self._path)
-        except FileNotFoundError:
+    def read(self) -> bytes | None:
+        if not self._path.exists():
             return None
-        return about.st_mtime_ns, about.st_ino, about.st_size
-
-    def read(self) -> bytes:
         with open(self._path, "rb") as file:
             return file.read(_MOST_BYTES)
 
     def change(self, change: Callable[[bytes | None], bytes]) -> None:
         with locked(self._path):
-            data = change(None if self.stamp() is None else self.read())
+            data = change(self.read())
             with atomic_write(self._path, private=True) as file:
                 file.write(data)
-
-    def watch(self) -> None:
-        """Nothing: whoever looks, looks at the file."""
 
     def close(self) -> None:
         """Nothing is open."""
 
 
 class _Row:
-    """Tokens in a database. A thread of its own reads them, so that no request waits for the database."""
+    """Tokens in a database, under a key of the table ``meta``; the connection is made again after an error."""
 
     def __init__(self, url: str) -> None:
-        from goalbound.serve.store.postgres_connection import SharedText
+        self._url = url
+        self._connection: Any = None
 
-        self.name = shown_url(url)
-        self._text = SharedText(url, "tokens")
-        self._data = self._text.read()
-        self._thread: threading.Thread | None = None
-        self._closed = threading.Event()
-
-    def stamp(self) -> Any:
-        """The text itself; None: there is none."""
-        return self._data
-
-    def read(self) -> bytes:
-        return self._data or b"{}"
+    def read(self) -> bytes | None:
+        try:
+            self._connection = self._connection or self._connected()
+            row = self._connection.execute("SELECT value FROM meta WHERE key = 'tokens'").fetchone()
+        except Exception as error:
+            self.close()
+            raise error if isinstance(error, StoreError) else store_error(error, self._url) from None
+        return None if row is None else str(row[0]).encode()
 
     def change(self, change: Callable[[bytes | None], bytes]) -> None:
-        self._data = self._text.change(change)
+        key = lock_key(database_of(self._url).schema, "tokens")
+        self.read()
+        with self._connection.transaction():
+            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            data = change(self.read())
+            put = "INSERT INTO meta VALUES ('tokens', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            self._connection.execute(put, (data.decode(),))
 
-    def watch(self) -> None:
-        """From now on it is read twice a second."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="goalbound tokens", daemon=True)
-            self._thread.start()
-
-    def _work(self) -> None:
-        well = True
-        while not self._closed.wait(_LOOK_SECONDS):
-            try:
-                self._data = self._text.read()
-                well = True
-            except StoreError as error:
-                if well:
-                    log.error("the tokens stay as they were: %s", error)
-                well = False
-        self._text.close()
+    def _connected(self) -> Any:
+        connection = connected(self._url, writes=True)
+        if not (connection.execute("SELECT to_regclass('meta') IS NOT NULL").fetchone() or (False,))[0]:
+            connection.close()
+            raise StoreError(f"{shown(self._url)}: there is no store")
+        return connection
 
     def close(self) -> None:
-        self._closed.set()
-        if self._thread is None:
-            self._text.close()
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
 
 def _hash(secret: str) -> str:

@@ -1,4 +1,4 @@
-"""What is recorded of a request besides the columns of an event, and what may come in, also of logs of 1.0.0."""
+"""What is recorded of a request besides the columns of an event."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.errors import ArgumentError, StoreError
+from goalbound.errors import ArgumentError
 from goalbound.models import Support
 from goalbound.models.validation import short_repr
 from goalbound.serve.store.events import canonical
-
-_REMEDY = (
-    "which this version cannot replay: export the log with goalbound 1.0.0, and learn its finished cases as a log in a "
-    "new store"
-)
 
 
 def actions_of(support: Support, allowed: Any) -> list[int] | None:
@@ -30,33 +25,30 @@ def actions_of(support: Support, allowed: Any) -> list[int] | None:
         raise ArgumentError(f"allowed is {short_repr(allowed)}; give a list of actions, by number or name") from None
 
 
-def begin_body(id: str, context: Any, allowed: list[int] | None) -> bytes:
+def begin_body(id: str, context: Any, allowed: list[int] | None) -> str:
     """What a case is begun with."""
     try:
-        body = {"id": id, "context": _plain(context)}
+        body = {"id": id, "context": _plain(context)} | ({} if allowed is None else {"allowed": allowed})
+        return canonical(body)
     except RecursionError:
         raise ArgumentError("the context has lists inside of lists beyond measure; give a list of numbers") from None
-    if allowed is not None:
-        body["allowed"] = allowed
-    return _encoded(body)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"the context cannot be written as JSON ({error}); give numbers, texts, lists or dictionaries of them, and "
+            "no NaN"
+        ) from None
 
 
-def abandon_body(reason: str, *, missing_at_random: bool) -> bytes:
+def abandon_body(reason: str, *, missing_at_random: bool) -> str:
     """What a case is abandoned with."""
     if not isinstance(reason, str) or not reason:
         raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
-    return _encoded({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
+    return canonical({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))
 
 
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as JSON has them."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value
+def allowed_body(allowed: list[int] | None) -> str | None:
+    """What is recorded of a step besides its columns."""
+    return None if allowed is None else canonical({"allowed": allowed})
 
 
 def checked_loss(loss: Any) -> float:
@@ -74,33 +66,12 @@ def checked_loss(loss: Any) -> float:
     return amount
 
 
-def body_allowed(allowed: list[int] | None) -> bytes | None:
-    """What is recorded of a step besides its columns."""
-    return None if allowed is None else canonical({"allowed": allowed})
-
-
-def learner_fields(about: dict[str, Any]) -> dict[str, Any]:
-    """What a log or a snapshot says of a learner, without what only version 1.0.0 wrote.
-
-    >>> learner_fields({"name": "a", "follows": None, "mixing": 0.0, "seed": 0, "learns_from_shadow": True})
-    {'name': 'a', 'follows': None}
-    """
-    if about.get("mixing"):
-        raise StoreError(f"the learner {about.get('name')} mixes in random actions, {_REMEDY}")
-    return {name: value for name, value in about.items() if name not in ("mixing", "seed", "learns_from_shadow")}
-
-
-def check_no_shadow(shadow: Any, place: str) -> None:
-    """An error if a case is a shadow case."""
-    if shadow:
-        raise StoreError(f"{place} is of a shadow case, {_REMEDY}")
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    try:
-        return canonical(body)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ArgumentError(
-            f"the context or another text cannot be written as JSON ({error}); give numbers, texts, lists or "
-            "dictionaries of them, and no NaN"
-        ) from None
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as JSON has them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value

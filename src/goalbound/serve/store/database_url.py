@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from goalbound.errors import ArgumentError
+from goalbound.models.files.io import file_name
 
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "goalbound"
@@ -47,6 +50,17 @@ def is_database(path: str) -> bool:
             "write its whole path"
         )
     return False
+
+
+def place_of(path: str | PathLike[str]) -> Path | str:
+    """The folder of a store, or the URL of its database, which may hold a password: show :func:`shown` of it."""
+    name = file_name(path)
+    return name if is_database(name) else Path(name)
+
+
+def shown(place: Path | str) -> str:
+    """A place as people may see it."""
+    return shown_url(place) if isinstance(place, str) else str(place)
 
 
 def database_of(url: str) -> Database:

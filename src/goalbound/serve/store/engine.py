@@ -10,7 +10,6 @@ import secrets
 import time
 from collections.abc import Callable
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from goalbound.errors import (
@@ -20,20 +19,22 @@ from goalbound.errors import (
     StepConflict,
     StepGap,
     StorageFull,
+    StoreDamaged,
     TooManyCases,
 )
 from goalbound.models.support_match import pairs_difference
 from goalbound.models.validation import check_bool, check_int, short_repr
-from goalbound.serve.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
-from goalbound.serve.store.cases import Case, Change, Managed
-from goalbound.serve.store.compaction import compact, take_snapshot
-from goalbound.serve.store.events import Event, Kind, canonical, chain_of, chain_of_step
-from goalbound.serve.store.head import Head, check_head
-from goalbound.serve.store.log import EventLog, SnapshotEntry
-from goalbound.serve.store.machine import MOST_STEPS, WARM_CASES, Machine, case_not_found, finished
+from goalbound.serve.store.bodies import abandon_body, actions_of, allowed_body, begin_body, checked_loss
+from goalbound.serve.store.events import Change, Event, Kind, Proposal, canonical, chain_of
+from goalbound.serve.store.files import Head
+from goalbound.serve.store.log import Log
+from goalbound.serve.store.machine import Case, Machine, Managed, case_not_found, finished
 from goalbound.serve.store.replay import Restored, restore
-from goalbound.serve.store.snapshots import digest_of, learner_from, loadable
+from goalbound.serve.store.snapshots import digest_of, learner_from, loadable, machine_of, snapshot_of
 
+MOST_STEPS = 2**40
+KEPT = 2
+"""So many snapshots are kept."""
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._~-]{1,64}")  # clients take . and .. out of the paths of addresses
 
 
@@ -66,10 +67,8 @@ class Engine:
 
     Args:
         log: where events are kept.
-        snapshots: the folder of the snapshots.
         most_cases: so many cases may be open at once.
-        warm_cases: so many of them are ready to go on; the others are packed until they do.
-        follows: whether somebody else writes to the log while this one reads it.
+        head: where it is noted how far the log has come; None: the database keeps its end by itself.
 
     Attributes:
         rebuilt: how often the state was rebuilt from the log.
@@ -78,38 +77,31 @@ class Engine:
             until then is on the disk.
     """
 
-    def __init__(
-        self, log: EventLog, snapshots: Path, *, most_cases: int, warm_cases: int = WARM_CASES, follows: bool = False
-    ) -> None:
-        self.log = log
-        self.snapshots = snapshots
-        self.most_cases, self._warm_cases, self._follows = most_cases, warm_cases, follows
+    def __init__(self, log: Log, *, most_cases: int, head: Head | None = None) -> None:
+        self.log, self.head = log, head
+        self.most_cases = most_cases
         self._pending: list[Event] = []
-        self._by_step: dict[tuple[int | None, int | None], Event] = {}  # the first so many of them
-        self._indexed = 0
+        self._by_step: dict[tuple[int | None, int | None], Event] = {}
         self._begun: dict[tuple[int, str], int] = {}  # the numbers of new cases
         self.rebuilt = 0
         self.on_rebuilt: Callable[[], None] | None = None
         self.on_committed: Callable[[], None] | None = None
-        self.head = Head(snapshots.parent)
-        check_head(snapshots.parent, snapshots, log)
-        self.restored: Restored = restore(log, snapshots)
-        self._take_over(self.restored)
+        if head is not None:
+            head.check(log)
+        self._take_over(restore(log))
 
     def _take_over(self, restored: Restored) -> None:
+        self.restored = restored
         self.machine: Machine = restored.machine
-        self.machine.warm_cases = self._warm_cases
         self.seq, self.chain = restored.seq, restored.chain
         self.snapshot_seq = restored.snapshot or 0
-        if not self._follows:  # cases that somebody began meanwhile are counted when their events are replayed
-            self.machine.last_case = max(self.machine.last_case, self.log.last_case())
+        self.machine.last_case = max(self.machine.last_case, self.log.last_case())
 
     def rebuild(self) -> None:
         """Forget what was not committed, and what it did to the learners."""
         self._forget_pending()
         self.rebuilt += 1
-        self.restored = restore(self.log, self.snapshots)
-        self._take_over(self.restored)
+        self._take_over(restore(self.log))
         if self.on_rebuilt is not None:
             self.on_rebuilt()
 
@@ -136,33 +128,27 @@ class Engine:
     def _forget_pending(self) -> None:
         for kept in (self._pending, self._by_step, self._begun):
             kept.clear()
-        self._indexed = 0
 
-    def _record(self, change: Change) -> Event:
-        fields = (self.seq + 1, *change, time.time_ns() // 1_000_000)
-        self.chain = chain_of(self.chain, *fields)
-        self.seq += 1
-        event = Event(*fields, self.chain)
+    def _record(self, change: Change, proposal: Proposal) -> Event:
+        fields = (self.seq + 1, int(change.kind), *change[1:], *proposal, time.time_ns() // 1_000_000)
+        event = Event(*fields, chain_of(self.chain, fields))
+        self.seq, self.chain = event.seq, event.chain
         self._pending.append(event)
+        if event.step is not None:
+            self._by_step[event.case, event.step] = event
+        self.machine.note(event.learner, event.case, event.seq, event.time)
         return event
 
-    def _step_of(self, case: int, step: int) -> Event | None:
-        while self._indexed < len(self._pending):
-            event = self._pending[self._indexed]
-            self._by_step[event.case, event.step] = event
-            self._indexed += 1
+    def step_of(self, case: int, step: int) -> Event | None:
+        """The event that recorded a step of a case; None: there is none, or it was archived."""
         return self._by_step.get((case, step)) or self.log.step_of(case, step)
 
-    def _number_of(self, learner: int, id: str) -> int | None:
+    def number_of(self, learner: int, id: Any) -> int | None:
         """Of a case, open or not; None: there is none. What no case can be called the database is not asked for."""
-        case = self.machine.find(learner, id)
-        if case is not None:
-            return case.number
-        if not _NAME.fullmatch(id):
+        if not isinstance(id, str) or not _NAME.fullmatch(id):
             return None
-        number = self._begun.get((learner, id)) or self.log.case_number(learner, id)
-        # A follower may find a case in the log whose beginning it has not seen yet.
-        return None if number is not None and number > self.machine.last_case else number
+        case = self.machine.find(learner, id)
+        return case.number if case else self._begun.get((learner, id)) or self.log.case_number(learner, id)
 
     # Learners.
 
@@ -171,41 +157,31 @@ class Engine:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise ArgumentError(f"name is {short_repr(name)}; use 1 to 64 letters, digits, and . _ ~ -")
         if self.machine.has(name):
-            raise ArgumentError(f"there is a learner {name!r} already; store.learner({name!r}) is that one")
+            raise ArgumentError(f"there is a learner {name!r} already; give another name, or use that one")
         lead = None if follows is None else self.machine.named(follows)
         data = loadable(learner)
         if learner.open_episodes:
             raise LearnerError("the learner has open episodes; let them end or abandon them, and begin cases here")
         if lead is not None:
-            self._check_follows(lead, learner)
+            _check_follows(lead, learner)
         number = max(self.machine.learners, default=0) + 1
         follows_number = None if lead is None else lead.number
         managed = Managed(number, name, learner_from(data), follows_number)  # an error comes before there is an event
         self.commit()
         self.log.add_learner(number, data)
         about = managed.as_json() | {"sha256": sha256(data).hexdigest()}
-        self._record(Change(Kind.CREATE, number, body=canonical(about)))
+        self._record(Change(Kind.CREATE, number, body=canonical(about)), Proposal())
         self.machine.add(managed)
-
-    def _check_follows(self, lead: Managed, learner: Any) -> None:
-        if lead.follows is not None:
-            raise LearnerError(f"{lead.name} follows another learner itself; follow that one")
-        support = getattr(learner, "support", None)
-        differs = "it has no support" if support is None else pairs_difference(lead.support, support)
-        if differs is not None:
-            raise ArgumentError(
-                f"a challenger of {lead.name} needs its states and actions, by the same names and in the same order; "
-                f"{differs}. Fit it with the support of the learner that {lead.name} was made from (goalbound fit LOG "
-                "--support LEARNER.npz; in Python read_log(..., support=learner.support))"
-            )
 
     def promote(self, name: str) -> None:
         """A challenger takes the place of the learner that it follows."""
-        self._record(self.machine.promote(self.machine.named(name).number))
+        change = Change(Kind.PROMOTE, self.machine.named(name).number)
+        self._record(change, self.machine.apply(change))
 
     def acknowledge(self, name: str) -> None:
         """The alarms of a learner were seen."""
-        self._record(self.machine.acknowledge(self.machine.named(name).number))
+        change = Change(Kind.ACKNOWLEDGE, self.machine.named(name).number)
+        self._record(change, self.machine.apply(change))
 
     # Cases.
 
@@ -216,195 +192,163 @@ class Engine:
             id = secrets.token_hex(8)
         if not isinstance(id, str) or not _NAME.fullmatch(id):
             raise ArgumentError(f"id is {short_repr(id)}; use 1 to 64 letters, digits, and . _ ~ -")
-        actions = actions_of(lead.support, allowed)
-        number = self._number_of(lead.number, id)
+        body = begin_body(id, context, actions_of(lead.support, allowed))
+        change = Change(Kind.BEGIN, lead.number, None, 0, None, None, lead.support.state(state), body)
+        number = self.number_of(lead.number, id)
         if number is not None:
-            return self._begun_before(lead, id, number, state, begin_body(id, context, actions))
+            event = self.step_of(number, 0)
+            if event is None:
+                raise CaseExists("a case of this id was begun, and is in the archive; use another id")
+            if (event.body, event.next_state) != (body, change.next_state):
+                raise CaseExists(
+                    "a case of this id was begun already, with another context, state or allowed; use another id for "
+                    "another case"
+                )
+            return self._answer(lead, id, event, repeated=True)
         if len(self.machine.cases) >= self.most_cases:
             raise TooManyCases(
                 f"{len(self.machine.cases)} cases are open, as many as may be; let some end, abandon those that nobody "
-                "works on, or raise most_cases"
+                "works on, or let more be open (most_cases; goalbound serve --most-cases)"
             )
-        change = self.machine.begin(lead.number, id, context, state, allowed=actions)
-        assert change.case is not None
-        self._begun[lead.number, id] = change.case
-        return self._answer(lead, id, self._recorded(change))
-
-    def _begun_before(self, lead: Managed, id: str, number: int, state: int | str, body: bytes) -> Answer:
-        event = self._step_of(number, 0)
-        if event is None:
-            raise CaseExists("a case of this id was begun, and is in the archive; use another id")
-        if event.body != body or event.next_state != lead.support.state(state):
-            raise CaseExists(
-                "a case of this id was begun already, with another context, state or allowed; use another id for "
-                "another case"
-            )
-        return self._answer(lead, id, event, repeated=True)
+        change = change._replace(case=self.machine.last_case + 1)
+        proposal = self.machine.apply(change)
+        self._begun[lead.number, id] = self.machine.last_case
+        return self._answer(lead, id, self._record(change, proposal))
 
     def observe(
-        self, name: str, id: str, loss: Any, next_state: int | str, *,
-        taken: int | str | None = None, step: int | None = None, allowed: Any = None,
-    ) -> Answer:  # fmt: skip
+        self,
+        name: str,
+        id: str,
+        loss: Any,
+        next_state: int | str,
+        *,
+        taken: int | str | None = None,
+        step: int | None = None,
+        allowed: Any = None,
+    ) -> Answer:
         """What came of the proposed action, or of the one that was ``taken``."""
         lead = self.machine.named(name)
-        if taken is None and allowed is None and type(id) is str:
-            found = self.machine.find(lead.number, id)
-            if (
-                found is not None
-                and (step is None or (type(step) is int and step == found.step + 1))
-                and self.machine.advance(found, loss, next_state)
-            ):
-                return self._advanced(lead, found, loss + 0.0)
-        actions = actions_of(lead.support, allowed)
-        case = self._case_at(lead, id, step)
-        if isinstance(case, Case):
-            change = self.machine.observe(case, loss, next_state, taken=taken, allowed=actions)
-            return self._answer(lead, id, self._recorded(change))
-        given = Change(
-            Kind.OBSERVE if taken is None else Kind.OVERRIDE, lead.number, case.case, case.step,
-            None if taken is None else lead.support.action(taken), checked_loss(loss), lead.support.state(next_state),
-            body_allowed(actions),
-        )  # fmt: skip
-        return self._again(lead, id, case, given)
-
-    def _advanced(self, lead: Managed, case: Case, loss: float) -> Answer:
-        """A case was advanced (:meth:`Machine.advance <goalbound.serve.store.machine.Machine.advance>`): record it."""
-        seq, now = self.seq + 1, time.time_ns() // 1_000_000
-        number, step, state, action, propensity = case.number, case.step, case.state, case.action, case.propensity
-        done = action < 0
-        proposed = None if done else action
-        chain = chain_of_step(self.chain, seq, lead.number, number, step, loss, state, proposed, propensity, now)
-        event = (
-            seq, 2, lead.number, number, step, None, loss, state, None, proposed, propensity, None, now, chain,
-        )  # fmt: skip
-        self._pending.append(tuple.__new__(Event, event))
-        self.seq, self.chain, case.seq = seq, chain, seq
-        names = lead.support.action_names
-        name = None if names is None or done else names[action]
-        return tuple.__new__(Answer, (case.id, step, proposed, name, propensity, seq, done, False))
+        support = lead.support
+        kind, played = (Kind.OBSERVE, None) if taken is None else (Kind.OVERRIDE, support.action(taken))
+        body = allowed_body(actions_of(support, allowed))
+        change = Change(kind, lead.number, None, step, played, checked_loss(loss), support.state(next_state), body)
+        return self._do(lead, id, change)
 
     def move(
         self, name: str, id: str, next_state: int | str, *, step: int | None = None, allowed: Any = None
     ) -> Answer:
         """The case came to another state by no action."""
         lead = self.machine.named(name)
-        actions = actions_of(lead.support, allowed)
-        case = self._case_at(lead, id, step)
-        if isinstance(case, Case):
-            return self._answer(lead, id, self._recorded(self.machine.move(case, next_state, allowed=actions)))
-        following, body = lead.support.state(next_state), body_allowed(actions)
-        return self._again(
-            lead, id, case, Change(Kind.MOVE, lead.number, case.case, case.step, None, None, following, body)
-        )
+        body = allowed_body(actions_of(lead.support, allowed))
+        state = lead.support.state(next_state)
+        return self._do(lead, id, Change(Kind.MOVE, lead.number, None, step, None, None, state, body))
 
     def abandon(
         self, name: str, id: str, reason: str, *, step: int | None = None, missing_at_random: bool = False
     ) -> Answer:
         """The case ends without the goal."""
         lead = self.machine.named(name)
-        check_bool(missing_at_random, "missing_at_random")
-        case = self._case_at(lead, id, step)
-        if isinstance(case, Case):
-            change = self.machine.abandon(case, reason, missing_at_random=missing_at_random)
-            return self._answer(lead, id, self._recorded(change))
-        body = abandon_body(reason, missing_at_random=missing_at_random)
-        return self._again(
-            lead, id, case, Change(Kind.ABANDON, lead.number, case.case, case.step, None, None, None, body)
-        )
+        body = abandon_body(reason, missing_at_random=check_bool(missing_at_random, "missing_at_random"))
+        return self._do(lead, id, Change(Kind.ABANDON, lead.number, None, step, body=body))
 
     def act(self, name: str, id: str, *, allowed: Any = None) -> Answer:
         """What is proposed now; another action if it is not among the allowed ones."""
         lead = self.machine.named(name)
-        case = self._open(lead, id)
+        case = self.open_case(lead, id)
         actions = actions_of(lead.support, allowed)
-        change = None if actions is None else self.machine.act(case, actions)
-        if change is not None:
-            return self._answer(lead, id, self._recorded(change), step=case.step)
-        name_of = lead.support.action_names
-        action_name = None if name_of is None else name_of[case.action]
+        if actions is not None and not self.machine.is_allowed(case, actions):
+            change = Change(Kind.ACT, lead.number, case.number, body=allowed_body(actions))
+            event = self._record(change, self.machine.apply(change))
+            return self._answer(lead, id, event._replace(step=case.step))
+        names = lead.support.action_names
+        action_name = None if names is None else names[case.action]
         return Answer(id, case.step, case.action, action_name, case.propensity, case.seq, done=False, repeated=True)
 
-    def _recorded(self, change: Change) -> Event:
-        event = self._record(change)
-        case = self.machine.cases.get(change.case or 0)
-        if case is not None:
-            case.seq = event.seq
-        return event
-
-    def _open(self, lead: Managed, id: str) -> Case:
+    def open_case(self, lead: Managed, id: Any) -> Case:
+        """The open case of this id; an error says whether there was one."""
         case = self.machine.find(lead.number, id) if isinstance(id, str) else None
         if case is None:
-            if isinstance(id, str) and self._number_of(lead.number, id) is not None:
-                raise finished()
-            raise case_not_found(lead)
+            raise case_not_found(lead) if self.number_of(lead.number, id) is None else finished()
         return case
 
-    def _case_at(self, lead: Managed, id: str, step: int | None) -> Case | Event:
-        """An open case whose next step this is; or the event that recorded the step before."""
-        if step is not None and (type(step) is not int or not 1 <= step <= MOST_STEPS):
+    def _do(self, lead: Managed, id: Any, change: Change) -> Answer:
+        """Apply a change to an open case whose next step it is; answer one that was recorded as it was answered."""
+        step = change.step
+        if step is not None:
             step = check_int(step, "step", least=1, most=MOST_STEPS)
         case = self.machine.find(lead.number, id) if isinstance(id, str) else None
-        if case is not None and (step is None or step == case.step + 1):
-            return case
-        if case is not None and step is not None and step > case.step + 1:
-            raise StepGap(f"step {step} cannot be recorded: step {case.step + 1} is the next one", case.step + 1)
-        number = self._number_of(lead.number, id) if isinstance(id, str) else None
+        following = None if case is None else case.step + 1
+        if case is not None and step in (None, following):
+            change = change._replace(case=case.number, step=following)
+            return self._answer(lead, id, self._record(change, self.machine.apply(change)))
+        if step is not None and following is not None and step > following:
+            raise StepGap(f"step {step} cannot be recorded: step {following} is the next one", following)
+        number = self.number_of(lead.number, id)
         if number is None:
             raise case_not_found(lead)
-        event = None if step is None else self._step_of(number, step)
-        if event is not None:
-            return event
-        if case is None:
+        event = None if step is None else self.step_of(number, step)
+        next_one = "the case has ended" if following is None else f"step {following} is the next one"
+        if event is None and case is None:
             raise finished()
-        raise StepConflict(
-            f"step {step} of this case was recorded, and is in the archive, so it cannot be compared; step "
-            f"{case.step + 1} is the next one",
-            case.step + 1,
-        )
-
-    def _again(self, lead: Managed, id: str, event: Event, given: Change) -> Answer:
-        """The answer that was given, if what is given now is what was given then."""
-        if event[1:9] != given[:8]:
-            case = self.machine.find(lead.number, id)
+        if event is None:
             raise StepConflict(
-                f"step {event.step} of this case was recorded already, with other content; "
-                + ("the case has ended" if case is None else f"step {case.step + 1} is the next one"),
-                None if case is None else case.step + 1,
+                f"step {step} of this case was recorded, and is in the archive, so it cannot be compared; {next_one}",
+                following,
+            )
+        if event[1:9] != change._replace(case=number):
+            raise StepConflict(
+                f"step {step} of this case was recorded already, with other content; {next_one}", following
             )
         return self._answer(lead, id, event, repeated=True)
 
-    def _answer(
-        self, lead: Managed, id: str, event: Event, *, repeated: bool = False, step: int | None = None
-    ) -> Answer:
-        names = lead.support.action_names
-        name = None if names is None or event.action is None else names[event.action]
-        number = event.step if step is None else step
-        return Answer(id, number or 0, event.action, name, event.propensity, event.seq, event.action is None, repeated)
+    def _answer(self, lead: Managed, id: str, event: Event, *, repeated: bool = False) -> Answer:
+        action, names = event.action, lead.support.action_names
+        name = None if names is None or action is None else names[action]
+        return Answer(id, event.step or 0, action, name, event.propensity, event.seq, action is None, repeated)
 
     # Reading.
 
     def events(self, after: int, limit: int) -> list[Event]:
-        """Some of the log, in order; of a follower none that it has not seen."""
-        return [event for event in self.log.events(after, limit) if event.seq <= self.seq]
+        """Some of the log, in order."""
+        return list(self.log.events(after, limit))
 
     def events_of(self, case: int, *, limit: int, before: int | None = None) -> list[Event]:
-        """The last so many events of a case that led to the state, or of those before event ``before``, in order; also
-        those that wait for :meth:`commit`."""
-        until = self.seq if before is None else min(before - 1, self.seq)
+        """The last so many events of a case, or of those before event ``before``, in order; also those that wait for
+        :meth:`commit`."""
+        until = self.seq if before is None else before - 1
         waiting = [event for event in self._pending if event.case == case and event.seq <= until]
-        found = self.log.events_of(case, until=until, limit=limit) + waiting
-        return found[-limit:]
+        return (self.log.events_of(case, until=until, limit=limit) + waiting)[-limit:]
 
     def digest(self) -> dict[str, Any]:
         """Where the log is, and a digest of the state that it has led to."""
         return {"seq": self.seq, "chain": self.chain.hex(), "state": digest_of(self.machine)}
 
-    def snapshot(self) -> SnapshotEntry:
-        """Take a snapshot; the oldest are removed, but for the one that the log begins with."""
+    def snapshot(self) -> int:
+        """Keep a snapshot of the state; the event after which it was taken."""
         self.commit()
-        return take_snapshot(self)
+        self.log.put_snapshot(self.seq, self.chain, snapshot_of(self.machine), keep=KEPT)
+        self.snapshot_seq = self.seq
+        return self.seq
 
     def compact(self) -> int:
         """Let the log begin here: a snapshot is taken, and all events before it are removed; how many."""
-        entry = self.snapshot()
-        return compact(self, entry)
+        seq = self.snapshot()
+        if seq == 0:
+            return 0
+        # The events are about to be removed, and then there is nothing else to read the state from.
+        if digest_of(machine_of(self.log.snapshot(seq))) != digest_of(self.machine):
+            raise StoreDamaged(f"the snapshot after event {seq} holds another state than this one; nothing was removed")
+        return self.log.rebase(seq)
+
+
+def _check_follows(lead: Managed, learner: Any) -> None:
+    if lead.follows is not None:
+        raise LearnerError(f"{lead.name} follows another learner itself; follow that one")
+    support = getattr(learner, "support", None)
+    differs = "it has no support" if support is None else pairs_difference(lead.support, support)
+    if differs is not None:
+        raise ArgumentError(
+            f"a challenger of {lead.name} needs its states and actions, by the same names and in the same order; "
+            f"{differs}. Fit it with the support of the learner that {lead.name} was made from (goalbound fit LOG "
+            "--support LEARNER.npz)"
+        )

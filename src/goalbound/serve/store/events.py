@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from enum import IntEnum
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -38,8 +37,34 @@ class Kind(IntEnum):
     """A challenger took the place of the learner that it follows."""
 
 
-ENDS_STEP = frozenset({Kind.OBSERVE, Kind.OVERRIDE, Kind.MOVE})
-"""The kinds that say what came of an action."""
+class Change(NamedTuple):
+    """What an event says happened, before it has a number, a time and a chain: the first fields of it.
+
+    A request and a replay both become a change, which :class:`~goalbound.serve.store.machine.Machine` applies.
+    """
+
+    kind: Kind
+    learner: int
+    case: int | None = None
+    step: int | None = None
+    taken: int | None = None
+    loss: float | None = None
+    next_state: int | None = None
+    body: str | None = None
+
+
+class Proposal(NamedTuple):
+    """What a change leads to.
+
+    Attributes:
+        action: the number of the action that is proposed; None: the case has ended.
+        propensity: the probability with which it was chosen; None: not known.
+        others: what challengers would have proposed, ``{number of the learner: action}`` as canonical JSON.
+    """
+
+    action: int | None = None
+    propensity: float | None = None
+    others: str | None = None
 
 
 class Event(NamedTuple):
@@ -70,59 +95,27 @@ class Event(NamedTuple):
     taken: int | None
     loss: float | None
     next_state: int | None
-    body: bytes | None
+    body: str | None
     action: int | None
     propensity: float | None
-    others: bytes | None
+    others: str | None
     time: int
     chain: bytes
 
 
-_FIXED = struct.Struct("<qBqqqqdqqdqqqH")
-
-
 def chained(previous: bytes, event: Event) -> bytes:
-    """The chain of an event, from that of the event before it and all fields but its own chain.
+    """The chain of an event: a hash of the chain before it and of all fields but its own chain, as JSON.
 
-    >>> one = Event(1, Kind.BEGIN, 1, 1, 0, None, None, 2, b"{}", 0, 1.0, None, 0, b"")
-    >>> chained(FIRST_CHAIN, one) == chained(FIRST_CHAIN, one._replace(next_state=3))
+    >>> event = Event(1, Kind.BEGIN, 1, 1, 0, None, None, 2, "{}", 0, 1.0, None, 0, b"")
+    >>> chained(FIRST_CHAIN, event) == chained(FIRST_CHAIN, event._replace(next_state=3))
     False
     """
-    return chain_of(previous, *event[:-1])
+    return chain_of(previous, event[:-1])
 
 
-def chain_of(
-    previous: bytes, seq: int, kind: int, learner: int, case: int | None, step: int | None, taken: int | None,
-    loss: float | None, next_state: int | None, body: bytes | None, action: int | None, propensity: float | None,
-    others: bytes | None, time: int,
-) -> bytes:  # fmt: skip
-    """The chain of an event with these fields. What is not there is told from a zero."""
-    present = (
-        (case is not None) | (step is not None) << 1 | (taken is not None) << 2 | (loss is not None) << 3
-        | (next_state is not None) << 4 | (body is not None) << 5 | (action is not None) << 6
-        | (propensity is not None) << 7 | (others is not None) << 8
-    )  # fmt: skip
-    fixed = _FIXED.pack(
-        seq, kind, learner, case or 0, step or 0, taken or 0, loss or 0.0, next_state or 0, action or 0,
-        propensity or 0.0, time, len(body or b""), len(others or b""), present,
-    )  # fmt: skip
-    return blake2b(previous + fixed + (body or b"") + (others or b""), digest_size=CHAIN_BYTES).digest()
-
-
-def chain_of_step(
-    previous: bytes, seq: int, learner: int, case: int, step: int, loss: float, next_state: int, action: int | None,
-    propensity: float | None, time: int,
-) -> bytes:  # fmt: skip
-    """:func:`chain_of` an OBSERVE event without a body: what most events are."""
-    if action is None:
-        fixed = _FIXED.pack(seq, 2, learner, case, step, 0, loss, next_state, 0, 0.0, time, 0, 0, 0b11011)
-    elif propensity is None:
-        fixed = _FIXED.pack(seq, 2, learner, case, step, 0, loss, next_state, action, 0.0, time, 0, 0, 0b1011011)
-    else:
-        fixed = _FIXED.pack(
-            seq, 2, learner, case, step, 0, loss, next_state, action, propensity, time, 0, 0, 0b11011011
-        )
-    return blake2b(previous + fixed, digest_size=CHAIN_BYTES).digest()
+def chain_of(previous: bytes, fields: tuple[Any, ...]) -> bytes:
+    """The chain of an event with these fields, all but the chain itself."""
+    return blake2b(previous + json.dumps(fields).encode(), digest_size=CHAIN_BYTES).digest()
 
 
 def check_chain(previous: bytes, event: Event, *, follows: int) -> None:
@@ -131,7 +124,7 @@ def check_chain(previous: bytes, event: Event, *, follows: int) -> None:
         raise StoreDamaged(f"event {event.seq} follows event {follows}; {event.seq - follows - 1} are missing")
     try:
         fine = chained(previous, event) == event.chain
-    except (struct.error, TypeError):  # a damaged row may hold anything
+    except TypeError:  # a damaged row may hold anything
         fine = False
     if not fine:
         raise StoreDamaged(
@@ -140,16 +133,16 @@ def check_chain(previous: bytes, event: Event, *, follows: int) -> None:
         )
 
 
-def canonical(content: Any) -> bytes:
+def canonical(content: Any) -> str:
     """JSON in one form only: the same content has the same bytes.
 
     >>> canonical({"b": [1.5, None], "a": "x"})
-    b'{"a":"x","b":[1.5,null]}'
+    '{"a":"x","b":[1.5,null]}'
     """
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def content_of(data: bytes | None) -> dict[str, Any]:
+def content_of(data: str | None) -> dict[str, Any]:
     """What :func:`canonical` wrote; nothing where there is none."""
     if data is None:
         return {}

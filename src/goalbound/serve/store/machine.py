@@ -1,16 +1,19 @@
-"""The state of a store in memory: learners and open cases, and what each event does to them.
+"""The state of a store in memory: learners and open cases, and what each change does to them.
 
-The same code runs when an event happens and when it is replayed. An event that cannot be is an error and changes
+The same code runs when something happens and when it is replayed. A change that cannot be is an error and changes
 nothing; where something has changed before the error, it is :class:`Poisoned`, and the state must be rebuilt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from goalbound.around.around import has_own
+from goalbound.around.monitor import Monitored
+from goalbound.around.runbook import Guarded
 from goalbound.errors import (
     ArgumentError,
     CaseFinished,
@@ -20,24 +23,80 @@ from goalbound.errors import (
     LearnerNotFound,
     StoreDamaged,
 )
-from goalbound.learners.advance import ENDED, IMPOSSIBLE
 from goalbound.learners.checks import allowed_pairs, checked_state
-from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import layers, unwrap
 from goalbound.models import Step, Support
 from goalbound.models.validation import short_repr
-from goalbound.serve.store.bodies import abandon_body, begin_body, body_allowed, check_no_shadow, checked_loss
-from goalbound.serve.store.cases import Case, Change, Managed, columns_of
-from goalbound.serve.store.events import Event, Kind, canonical, content_of
-from goalbound.serve.store.proposals import Proposal, propose
-
-MOST_STEPS = 2**40
-WARM_CASES = 16_384
-"""So many open cases are ready to go on; the others are packed until they do."""
+from goalbound.serve.store.events import Change, Kind, Proposal, canonical, content_of
 
 
 class Poisoned(Exception):
     """An error after something had changed. Its cause is what went wrong."""
+
+
+@dataclass
+class Managed:
+    """A learner of the store.
+
+    Attributes:
+        number, name: of it.
+        learner: what decides and learns.
+        follows: the number of the learner whose cases it follows as a challenger; None: it has cases of its own.
+        support: of the learner.
+        draws: whether it draws its actions.
+        counts_early: whether its visits count in the order in which they begin.
+        watched: whether something around it raises alarms.
+        alarmed: when the first of its alarms was raised that were not acknowledged, in milliseconds since 1970; None:
+            there is none. Information only.
+    """
+
+    number: int
+    name: str
+    learner: Any
+    follows: int | None = None
+    support: Support = field(init=False)
+    draws: bool = field(init=False)
+    counts_early: bool = field(init=False)
+    watched: bool = field(init=False)
+    alarmed: int | None = None
+
+    def __post_init__(self) -> None:
+        inside = unwrap(self.learner)
+        self.support = inside.support
+        self.draws = bool(inside.settings.draws)
+        self.counts_early = getattr(inside.settings, "is_optimistic", False)
+        self.watched = any(isinstance(layer, Monitored | Guarded) for layer in layers(self.learner))
+
+    def as_json(self) -> dict[str, Any]:
+        """All but the learner itself."""
+        return {"name": self.name, "follows": self.follows}
+
+
+class Case:
+    """An open case: where it is, what is proposed, and its episodes, one for each learner that takes part.
+
+    The first of the episodes decides: that of the learner under which the case was begun, or, where a challenger that
+    had not followed the case was promoted, still that of the learner which decided before.
+    """
+
+    __slots__ = ("action", "episodes", "id", "learner", "number", "propensity", "seq", "since", "state", "step")
+
+    def __init__(self, number: int, id: str, learner: int, state: int) -> None:
+        self.number = number
+        self.id = id
+        self.learner = learner
+        self.state = state
+        self.step = 0
+        self.action = -1
+        self.propensity: float | None = None
+        self.seq = 0  # of the event that made the proposal
+        self.since = 0  # milliseconds since 1970, of the last event; information only
+        self.episodes: dict[int, Any] = {}
+
+    @property
+    def decider(self) -> int:
+        """The number of the learner that decides."""
+        return next(iter(self.episodes))
 
 
 class Machine:
@@ -47,7 +106,6 @@ class Machine:
         learners: by number.
         cases: the open ones, by number.
         last_case: the largest number that a case has had.
-        warm_cases: so many open cases are ready to go on; those that were not used for longest are packed.
     """
 
     def __init__(self) -> None:
@@ -56,8 +114,6 @@ class Machine:
         self.last_case = 0
         self._by_name: dict[str, int] = {}
         self._by_id: dict[tuple[int, str], Case] = {}
-        self.warm_cases = WARM_CASES
-        self._warm: dict[int, Case] = {}  # those that were used last, the latest at the end
 
     # What is there.
 
@@ -80,7 +136,16 @@ class Machine:
 
     def challengers(self, number: int) -> list[Managed]:
         """The learners that follow another one, in the order of their numbers."""
-        return [one for one in self.learners.values() if one.follows == number]
+        return [managed for managed in self.learners.values() if managed.follows == number]
+
+    def note(self, number: int, case: int | None, seq: int, time: int) -> None:
+        """What happened with a learner, and with a case, has this number and time."""
+        followed = self.cases.get(case or 0)
+        if followed is not None:
+            followed.seq, followed.since = seq, time
+        for managed in self.learners.values():
+            if managed.watched and number in (managed.number, managed.follows):
+                managed.alarmed = (managed.alarmed or time) if alarm_count(managed.learner) else None
 
     def find(self, learner: int, id: str) -> Case | None:
         """An open case."""
@@ -91,263 +156,179 @@ class Machine:
         self.cases[case.number] = case
         self._by_id[case.learner, case.id] = case
         self.last_case = max(self.last_case, case.number)
-        self._touch(case)
 
-    def _touch(self, case: Case) -> None:
-        """A case is used; the one that was not for longest takes less memory from now on."""
-        warm = self._warm
-        warm.pop(case.number, None)
-        warm[case.number] = case
-        while len(warm) > self.warm_cases:
-            for episode in warm.pop(next(iter(warm))).episodes.values():
-                episode.park()
-
-    def _end(self, case: Case) -> None:
-        self._warm.pop(case.number, None)
+    def _end(self, case: Case) -> Proposal:
+        case.action, case.propensity = -1, None
         del self.cases[case.number]
         del self._by_id[case.learner, case.id]
+        return Proposal()
 
-    # What happens. Each takes what was given, in numbers, and returns the event.
+    # What happens.
 
-    def begin(
-        self, learner: int, id: str, context: Any, state: int | str, *, allowed: list[int] | None = None
-    ) -> Change:
-        """A case begins, and an action is proposed."""
-        lead = self.learners[learner]
+    def apply(self, change: Change) -> Proposal:
+        """Do what a change says, and propose what follows."""
+        content = content_of(change.body)
+        if change.kind is Kind.BEGIN:
+            return self._begin(change, content["id"], content["context"], content.get("allowed"))
+        if change.kind is Kind.ACKNOWLEDGE:
+            return self._acknowledge(self.learners[change.learner])
+        if change.kind is Kind.PROMOTE:
+            return self._promote(self.learners[change.learner])
+        case = self.cases.get(change.case or 0)
+        if case is None:
+            raise StoreDamaged(f"case {change.case} is not open there")
+        if change.kind is Kind.ABANDON:
+            return self._abandon(case, content["reason"], missing_at_random=content.get("missing_at_random", False))
+        allowed = content.get("allowed")
+        if change.kind is Kind.ACT:
+            return self._act(case, allowed or [])
+        if change.next_state is None:
+            raise StoreDamaged("a step has no next state")
+        if change.kind is Kind.MOVE:
+            return self._move(case, change.next_state, allowed)
+        return self._observe(case, change, allowed)
+
+    def _begin(self, change: Change, id: str, context: Any, allowed: list[int] | None) -> Proposal:
+        lead = self.learners[change.learner]
         if lead.follows is not None:
             name = self.learners[lead.follows].name
             raise LearnerError(f"{lead.name} follows {name} as its challenger; begin the case there")
-        here = checked_state(lead.support, state, None)
-        _check_allowed(lead.support, here, allowed)
+        state = checked_state(lead.support, change.next_state or 0, None)
+        _check_allowed(lead.support, state, allowed)
         number = self.last_case + 1
-        encoded = begin_body(id, context, allowed)
-        context = content_of(encoded)["context"]  # as a replay will see it
-        case = Case(number, id, learner, here)
+        if change.case != number:
+            raise StoreDamaged(f"case {change.case} follows case {self.last_case}")
+        case = Case(number, id, lead.number, state)
         try:
-            case.episodes[learner] = lead.learner.begin(context, id=number)
+            case.episodes[lead.number] = lead.learner.begin(context, id=number)
         except ArgumentError as error:
             raise context_error(lead) from error
         with _poisons():
-            for other in self.challengers(learner):
+            for other in self.challengers(lead.number):
                 with suppress(InputError):  # one that cannot read this context does not follow this case
                     case.episodes[other.number] = other.learner.begin(context, id=number)
             proposal = self._propose(case, allowed)
         self.keep(case)
-        return Change(
-            Kind.BEGIN, learner, number, 0, next_state=here, body=encoded, action=proposal.action,
-            propensity=proposal.propensity, others=proposal.others,
-        )  # fmt: skip
+        return proposal
 
-    def observe(
-        self, case: Case, loss: float, next_state: int | str, *,
-        taken: int | str | None = None, allowed: list[int] | None = None,
-    ) -> Change:  # fmt: skip
-        """What came of an action: the proposed one, or the one that was ``taken``."""
-        support = self.learners[case.learner].support
-        played = case.action if taken is None else support.action(taken)
-        following = support.state(next_state)
-        amount = checked_loss(loss)
-        if following != support.states:
-            _check_allowed(support, following, allowed)
-        step = Step(case.state, played, amount, following)
-        _check_leads(self.learners[case.decider], step)
-        episode = case.episodes[case.decider]
-        if taken is None:
-            episode.observe(step)
-        else:
-            episode.observe(step, overridden=True)
+    def _observe(self, case: Case, change: Change, allowed: list[int] | None) -> Proposal:
+        """The proposed action was played, or the one that is ``taken``."""
+        support, state = self.learners[case.learner].support, change.next_state
+        assert state is not None
+        assert change.loss is not None
+        played = case.action if change.taken is None else change.taken
+        if state != support.states:
+            _check_allowed(support, state, allowed)
+        step = Step(case.state, played, change.loss, state)
+        try:
+            case.episodes[case.decider].observe(step, overridden=change.taken is not None)
+        except InputError:  # nothing has changed
+            _check_leads(self.learners[case.decider], step)
+            raise
         with _poisons():
-            for other in list(self._others(case)):
-                self._follow(case, other, step)
-            proposal = self._go_on(case, following, allowed)
-        return Change(
-            Kind.OBSERVE if taken is None else Kind.OVERRIDE, case.learner, case.number, case.step,
-            played if taken is not None else None, amount, following, body_allowed(allowed), *proposal,
-        )  # fmt: skip
+            for number in list(case.episodes)[1:]:
+                try:
+                    case.episodes[number].observe(step, overridden=True)
+                except InputError:  # a challenger that cannot learn from a step follows the case no further
+                    case.episodes.pop(number).abandon("could not be followed")
+            return self._go_on(case, state, allowed)
 
-    def advance(self, case: Case, loss: Any, next_state: Any) -> bool:
-        """:meth:`observe` of the proposed action of a case with one plain learner, in one go; the case says the rest.
-
-        False: that cannot be done here, and nothing has changed; :meth:`observe` does it, or says what is wrong.
-        """
-        episodes = case.episodes
-        if len(episodes) != 1 or type(loss) is not float:
-            return False
-        [(number, episode)] = episodes.items()
-        one = self.learners[number]
-        advance = one.advance
-        if advance is None or type(episode) is not LearnerEpisode or episode.learner is not advance.learner:
-            return False
-        loss = advance.learner._plain_loss(loss)
-        if not 0.0 <= loss <= 1.0:  # one above the cap of a unit may be counted as the cap
-            return False
-        if type(next_state) is str:
-            next_state = one.support.state(next_state)
-        elif type(next_state) is not int:
-            return False
-        place = advance.place(episode, next_state)
-        if place == IMPOSSIBLE:
-            return False
-        try:
-            action = advance(episode, place, loss, next_state)
-        except Exception as error:
-            raise Poisoned(str(error)) from error
-        case.step += 1
-        case.state, case.action = next_state, action
-        if action == ENDED:
-            case.propensity = None
-            self._end(case)
-        else:
-            case.propensity = None if one.draws else 1.0
-            self._touch(case)
-        return True
-
-    def _follow(self, case: Case, challenger: Managed, step: Step) -> None:
-        """A challenger learns from a step; one that cannot follows the case no further."""
-        try:
-            case.episodes[challenger.number].observe(step, overridden=True)
-        except InputError:
-            case.episodes.pop(challenger.number).abandon("could not be followed")
-
-    def move(self, case: Case, next_state: int | str, *, allowed: list[int] | None = None) -> Change:
+    def _move(self, case: Case, state: int, allowed: list[int] | None) -> Proposal:
         """The case came to another state by no action that is learned from; its proposal was not played."""
         support = self.learners[case.learner].support
-        following = support.state(next_state)
-        if following != support.states:
-            _check_allowed(support, following, allowed)
+        if state != support.states:
+            _check_allowed(support, state, allowed)
         with _poisons():
             for episode in case.episodes.values():
                 episode.take_back()
-                episode.moved_to(following)
-            proposal = self._go_on(case, following, allowed)
-        return Change(
-            Kind.MOVE, case.learner, case.number, case.step, None, None, following, body_allowed(allowed), *proposal
-        )
+                episode.moved_to(state)
+            return self._go_on(case, state, allowed)
 
-    def _go_on(self, case: Case, following: int, allowed: list[int] | None) -> Proposal:
+    def _go_on(self, case: Case, state: int, allowed: list[int] | None) -> Proposal:
         case.step += 1
-        case.state = following
-        if following == self.learners[case.learner].support.states:
-            case.action, case.propensity = -1, None
-            self._end(case)
-            return Proposal(None, None, None)
+        case.state = state
+        if state == self.learners[case.learner].support.states:
+            return self._end(case)
         return self._propose(case, allowed)
 
-    def act(self, case: Case, allowed: list[int]) -> Change | None:
-        """Another proposal, among the allowed actions; None: the one that was made is among them."""
+    def is_allowed(self, case: Case, allowed: list[int]) -> bool:
+        """Whether the proposal of a case is among these actions; an error if none of them is possible."""
         support = self.learners[case.learner].support
-        pairs = _check_allowed(support, case.state, allowed)
-        if case.action in support.pair_action[pairs]:
-            return None
+        return case.action in support.pair_action[_check_allowed(support, case.state, allowed)]
+
+    def _act(self, case: Case, allowed: list[int]) -> Proposal:
+        """Another proposal, among the allowed actions."""
+        if self.is_allowed(case, allowed):
+            raise StoreDamaged("a proposal was made already")
         with _poisons():
             for episode in case.episodes.values():
                 episode.take_back()
-            proposal = self._propose(case, allowed)
-        return Change(Kind.ACT, case.learner, case.number, None, None, None, None, body_allowed(allowed), *proposal)
+            return self._propose(case, allowed)
 
-    def abandon(self, case: Case, reason: str, *, missing_at_random: bool = False) -> Change:
-        """The case ends without the goal."""
-        encoded = abandon_body(reason, missing_at_random=missing_at_random)
+    def _abandon(self, case: Case, reason: str, *, missing_at_random: bool) -> Proposal:
         with _poisons():
             for episode in case.episodes.values():
                 episode.abandon(reason, missing_at_random=missing_at_random)
         case.step += 1
-        case.action, case.propensity = -1, None
-        self._end(case)
-        return Change(Kind.ABANDON, case.learner, case.number, case.step, body=encoded)
+        return self._end(case)
 
-    def acknowledge(self, learner: int, *, outermost: bool = False) -> Change:
-        """The alarms of a learner, and of all that is around it, were seen; it goes on.
+    def _propose(self, case: Case, allowed: list[int] | None) -> Proposal:
+        """Ask the learners of a case for an action in its present state.
 
-        ``outermost``: only those of the outermost that has alarms, which is what events of version 1.0.0 say.
+        A challenger whose visits count in the order in which they begin awaits the outcome of the action that is
+        proposed.
         """
-        found = [one for one in layers(self.learners[learner].learner) if has_own(one, "acknowledge")]
-        if not found:
-            raise LearnerError(
-                f"{self.learners[learner].name} is no Monitored or Guarded learner, and has no alarms to acknowledge"
-            )
-        for one in found[:1] if outermost else found:
-            one.acknowledge()
-        return Change(Kind.ACKNOWLEDGE, learner, body=None if outermost else canonical({"all": True}))
+        decider, others = case.decider, {}
+        case.action = _choose(case.episodes[decider], case.state, allowed)
+        case.propensity = None if self.learners[decider].draws else 1.0
+        for number, episode in case.episodes.items():
+            if number != decider:
+                others[str(number)] = _choose(episode, case.state, allowed)
+                if self.learners[number].counts_early:
+                    episode.begins(case.action)
+        return Proposal(case.action, case.propensity, canonical(others) if others else None)
 
-    def promote(self, learner: int) -> Change:
+    def _acknowledge(self, managed: Managed) -> Proposal:
+        """The alarms of a learner, and of all that is around it, were seen; it goes on."""
+        watchers = [layer for layer in layers(managed.learner) if has_own(layer, "acknowledge")]
+        if not watchers:
+            raise LearnerError(f"{managed.name} is no Monitored or Guarded learner, and has no alarms to acknowledge")
+        for layer in watchers:
+            layer.acknowledge()
+        return Proposal()
+
+    def _promote(self, challenger: Managed) -> Proposal:
         """A challenger takes the place of the learner that it follows, which follows it from now on.
 
         Open cases of the champion that the challenger has followed are its own from the next proposal on.
         """
-        challenger = self.learners[learner]
         if challenger.follows is None:
             raise LearnerError(f"{challenger.name} follows no learner; only a challenger can be promoted")
         champion = self.learners[challenger.follows]
         # The two change places: cases are found under the number, and so the name, under which they were begun.
         challenger.learner, champion.learner = champion.learner, challenger.learner
-        for one in (challenger, champion):
-            one.__post_init__()
+        challenger.alarmed, champion.alarmed = champion.alarmed, challenger.alarmed
+        for managed in (challenger, champion):
+            managed.__post_init__()
         other = {champion.number: challenger.number, challenger.number: champion.number}
         with _poisons():
             for case in self.cases.values():
                 if case.learner == champion.number:
                     _change_places(case, other, self.learners)
-        return Change(Kind.PROMOTE, learner)
-
-    def _others(self, case: Case) -> Iterator[Managed]:
-        return (self.learners[number] for number in case.episodes if number != case.decider)
-
-    def _propose(self, case: Case, allowed: list[int] | None) -> Proposal:
-        proposal = propose(self.learners, case, allowed)
-        assert proposal.action is not None
-        case.action, case.propensity = proposal.action, proposal.propensity
-        self._touch(case)
-        return proposal
-
-    # The past.
-
-    def replay(self, event: Event) -> Change:
-        """Do what an event of the log says was done; what comes of it is compared by the caller."""
-        body = content_of(event.body)
-        kind, allowed = Kind(event.kind), body.get("allowed")
-        if kind is Kind.BEGIN:
-            check_no_shadow(body.get("shadow"), f"event {event.seq}")
-            return self.begin(event.learner, body["id"], body["context"], event.next_state or 0, allowed=allowed)
-        if kind is Kind.ACKNOWLEDGE:
-            return self.acknowledge(event.learner, outermost=not body)
-        if kind is Kind.PROMOTE:
-            return self.promote(event.learner)
-        case = self.cases.get(event.case or 0)
-        if case is None:
-            raise StoreDamaged(f"event {event.seq} is of case {event.case}, which is not open there")
-        if kind in (Kind.OBSERVE, Kind.OVERRIDE):
-            assert event.loss is not None
-            assert event.next_state is not None
-            if kind is Kind.OBSERVE and event.body is None and self.advance(case, event.loss, event.next_state):
-                action = None if case.action == ENDED else case.action
-                return Change(
-                    kind, case.learner, case.number, case.step, None, event.loss, case.state, None, action,
-                    case.propensity,
-                )  # fmt: skip
-            return self.observe(case, event.loss, event.next_state, taken=event.taken, allowed=allowed)
-        if kind is Kind.MOVE:
-            assert event.next_state is not None
-            return self.move(case, event.next_state, allowed=allowed)
-        if kind is Kind.ACT:
-            change = self.act(case, allowed or [])
-            if change is None:
-                raise StoreDamaged(f"event {event.seq} asks for a proposal that was made already")
-            return change
-        if kind is Kind.ABANDON:
-            return self.abandon(case, body["reason"], missing_at_random=body.get("missing_at_random", False))
-        raise StoreDamaged(f"event {event.seq} is of the kind {event.kind}, which this goalbound does not know")
+        return Proposal()
 
 
-class _poisons:  # noqa: N801 - a context manager, written as a class because it is on the way of every step
+@contextmanager
+def _poisons() -> Iterator[None]:
     """Inside it something has changed, or will half-way: an error is :class:`Poisoned`."""
+    try:
+        yield
+    except Exception as error:
+        raise Poisoned(str(error)) from error
 
-    def __enter__(self) -> None:
-        return None
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, Poisoned):
-            raise Poisoned(str(error)) from error
+def _choose(episode: Any, state: int, allowed: list[int] | None) -> int:
+    return int(episode.act(state) if allowed is None else episode.act(state, allowed=allowed))
 
 
 def _change_places(case: Case, other: dict[int, int], learners: dict[int, Managed]) -> None:
@@ -378,27 +359,42 @@ def finished() -> CaseFinished:
     return CaseFinished("the case has ended; nothing can follow, begin another one")
 
 
+def alarm_count(learner: Any) -> int:
+    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
+    count = 0
+    for layer in layers(learner):
+        if isinstance(layer, Monitored):
+            count += layer.detector.alarm_count
+        elif isinstance(layer, Guarded):
+            count += layer.excess is not None
+    return count + (getattr(unwrap(learner), "alarm", None) is not None)
+
+
+def columns_of(learner: Any) -> list[str] | None:
+    """The covariates that a learner with a map reads; None: it is shown contexts."""
+    return next((list(layer.map.column_names) for layer in layers(learner) if has_own(layer, "map")), None)
+
+
 def context_error(lead: Managed) -> ArgumentError:
     """The error of a context that a learner cannot read; its cause says which value is wrong."""
-    inside = unwrap(lead.learner)
     columns = columns_of(lead.learner)
-    needed = (
-        f"{getattr(inside, 'context_size', 1)} weights, 0 or larger, that sum to 1" if columns is None
-        else f"a value for {', '.join(columns)}, each in the range of the learner's map"
-    )  # fmt: skip
+    if columns is None:
+        needed = f"{getattr(unwrap(lead.learner), 'context_size', 1)} weights, 0 or larger, that sum to 1"
+    else:
+        needed = f"a value for {', '.join(columns)}, each in the range of the learner's map"
     return ArgumentError(f"{lead.name} cannot read the context; give {needed}")
 
 
-def _check_leads(one: Managed, step: Step) -> None:
+def _check_leads(lead: Managed, step: Step) -> None:
     """An error, with the ways out of a store, where a learner cannot learn from a step because of where it led."""
-    support = one.support
+    support = lead.support
     pair = support.pair(step.state, step.action)
     if step.next_state not in support.next_state[support.row(pair)]:
         following = support.state_name(int(step.next_state))
         raise ArgumentError(
-            f"{support.pair_name(pair)} led to {following}, which the support of {one.name} does not allow. To go on, "
+            f"{support.pair_name(pair)} led to {following}, which the support of {lead.name} does not allow. To go on, "
             "report the step without a loss: the case moves there, and nothing is learned. To learn from such steps, "
-            f"fit a learner with a [support] that allows it (goalbound fit), create it with --follows {one.name}, and "
+            f"fit a learner with a [support] that allows it (goalbound fit), create it with --follows {lead.name}, and "
             "promote it"
         )
 

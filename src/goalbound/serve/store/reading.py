@@ -1,24 +1,18 @@
-"""What a store can say about a case or a learner, without changing anything."""
+"""What a store can say about a case or a learner, without changing anything; and learners that leave it."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
-from weakref import WeakSet
 
-from goalbound.around.around import has_own
-from goalbound.around.monitor import Monitored
-from goalbound.around.runbook import Guarded
+from goalbound.around.around import bytes_of, has_own
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.learners.card import learner_card
-from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.layers import layers, unwrap
-from goalbound.serve.store.bodies import actions_of
-from goalbound.serve.store.cases import Case, Managed, columns_of
-from goalbound.serve.store.engine import Answer, Engine
+from goalbound.serve.store.engine import Engine
 from goalbound.serve.store.events import Event, Kind, content_of
-from goalbound.serve.store.machine import Machine, case_not_found, context_error
-from goalbound.serve.store.proposals import propose
+from goalbound.serve.store.log import Log, Outcome
+from goalbound.serve.store.machine import Case, Machine, Managed, case_not_found, columns_of, context_error
+from goalbound.serve.store.snapshots import learner_from
 
 RECENT = 100
 """The losses of so many cases are shown."""
@@ -33,33 +27,85 @@ def case_of(engine: Engine, name: str, id: str, *, before: int | None = None, li
     ``earlier`` says whether there are events before these.
     """
     lead = engine.machine.named(name)
-    number = engine._number_of(lead.number, id) if isinstance(id, str) else None
+    number = engine.number_of(lead.number, id)
     if number is None:
         raise case_not_found(lead)
     case = engine.machine.find(lead.number, id)
     events = engine.events_of(number, before=before, limit=limit + 1)
     last = engine.events_of(number, limit=1) if case is None else []
-    begun = engine._step_of(number, 0)
+    begun = engine.step_of(number, 0)
     first = {} if begun is None else content_of(begun.body)
+    now = dict.fromkeys(("state", "state_name", "action", "action_name"))
+    if case is not None:
+        now |= {
+            "state": case.state,
+            "state_name": _state_name(lead, case.state),
+            "action": case.action,
+            "action_name": _action_name(lead, case.action),
+        }
     return {
         "case": id,
         "open": case is not None,
         "step": (last[0].step if last else None) if case is None else case.step,
-        "state": None if case is None else case.state,
-        "state_name": None if case is None else _state_name(lead, case.state),
-        "action": None if case is None else case.action,
-        "action_name": None if case is None else _action_name(lead, case.action),
+        **now,
         "context": first.get("context"),
         "history": [event_as_json(engine.machine, event) for event in events[max(len(events) - limit, 0) :]],
         "earlier": len(events) > limit,
     }
 
 
-def place_of(engine: Engine, name: str, id: str) -> tuple[int, str | None]:
+def place_of(lead: Managed, case: Case) -> dict[str, Any]:
     """The state in which an open case is, and its name where states have names."""
+    names = lead.support.state_names
+    return {"state": case.state, "state_name": None if names is None else names[case.state]}
+
+
+def open_cases(engine: Engine, name: str, *, after: int, limit: int, search: str = "") -> list[dict[str, Any]]:
+    """The open cases after this number and what is proposed in each, in the order in which they were begun; with
+    ``search`` only those whose id has this text in it."""
     lead = engine.machine.named(name)
-    state, names = engine._open(lead, id).state, lead.support.state_names
-    return state, None if names is None else names[state]
+    found: list[dict[str, Any]] = []
+    for case in engine.machine.cases.values():
+        if case.learner == lead.number and case.number > after and search in case.id:
+            begun = engine.step_of(case.number, 0)
+            times = {"since": None if begun is None else begun.time, "last": case.since}
+            context = None if begun is None else content_of(begun.body).get("context")
+            answer = engine.act(name, case.id)._asdict()
+            found.append({"number": case.number, **place_of(lead, case), **answer, **times, "context": context})
+            if len(found) == limit:
+                break
+    return found
+
+
+def history(engine: Engine, name: str, *, limit: int = 1000) -> dict[str, Any]:
+    """How a learner did over time: the cases that reached the goal lately, and its alarms."""
+    lead = engine.machine.named(name)
+    outcomes = engine.log.outcomes(lead.number, limit)
+    return {
+        "unit": getattr(lead.learner, "unit", None),
+        "cases": [{name: value for name, value in outcome._asdict().items() if name != "case"} for outcome in outcomes],
+        "alarms": alarms(lead.learner),
+        "alarmed": lead.alarmed,
+    }
+
+
+def recent_losses(log: Log, learner: int) -> dict[str, Any]:
+    """What the last and the first cases that reached the goal lost; the first only where they are other ones."""
+    latest, first = log.outcomes(learner, RECENT), log.outcomes(learner, RECENT, first=True)
+    if {outcome.case for outcome in first} & {outcome.case for outcome in latest}:
+        first = []
+    return {
+        "cases": len(latest),
+        "mean": _mean_loss(latest),
+        "first_cases": len(first),
+        "first_mean": _mean_loss(first),
+        "steps": sum(outcome.steps for outcome in latest),
+        "overridden": sum(outcome.overridden for outcome in latest),
+    }
+
+
+def _mean_loss(outcomes: list[Outcome]) -> float | None:
+    return sum(outcome.loss for outcome in outcomes) / len(outcomes) if outcomes else None
 
 
 def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
@@ -67,13 +113,16 @@ def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
     lead = machine.learners[event.learner]
     body = content_of(event.body)
     found: dict[str, Any] = {"seq": event.seq, "kind": Kind(event.kind).name.lower(), "step": event.step}
-    for key, value in (
-        ("taken", _action_name(lead, event.taken)), ("loss", event.loss),
-        ("next_state", _state_name(lead, event.next_state)), ("action", _action_name(lead, event.action)),
-        ("propensity", event.propensity), ("allowed", body.get("allowed")), ("reason", body.get("reason")),
-    ):  # fmt: skip
-        if value is not None:
-            found[key] = value
+    values = {
+        "taken": _action_name(lead, event.taken),
+        "loss": event.loss,
+        "next_state": _state_name(lead, event.next_state),
+        "action": _action_name(lead, event.action),
+        "propensity": event.propensity,
+        "allowed": body.get("allowed"),
+        "reason": body.get("reason"),
+    }
+    found |= {key: value for key, value in values.items() if value is not None}
     if event.others:
         found["others"] = {
             machine.learners[int(number)].name: _action_name(lead, action)
@@ -86,7 +135,7 @@ def event_as_json(machine: Machine, event: Event) -> dict[str, Any]:
 def explanation(engine: Engine, name: str, id: str) -> Any:
     """Why the learner proposes what it does in an open case."""
     lead = engine.machine.named(name)
-    case = engine._open(lead, id)
+    case = engine.open_case(lead, id)
     decider = engine.machine.learners[case.decider]
     inside = unwrap(decider.learner)
     if not hasattr(inside, "explain"):
@@ -104,63 +153,15 @@ def _allowed_at(engine: Engine, seq: int) -> list[int] | None:
 def policy_bounds(engine: Engine, name: str, context: Any, policy: Any = None) -> Any:
     """What a policy loses at least and at most."""
     lead = engine.machine.named(name)
-    bounds = getattr(lead.learner, "policy_bounds", None)
-    if bounds is None:
+    if not getattr(unwrap(lead.learner), "has_sets", False):
         raise LearnerError(
             f"{name} is a {type(unwrap(lead.learner)).__name__}, which has no confidence sets, and so no bounds"
         )
     try:
-        return bounds(context, policy)
+        return lead.learner.policy_bounds(context, policy)
     except ArgumentError as error:
         wrong = context_error(lead)
         raise wrong if policy is None else ArgumentError(f"{wrong}; and as policy an action for each state") from error
-
-
-def proposal_now(engine: Engine, name: str, id: str, allowed: Any = None) -> Answer:
-    """What :meth:`Engine.act` would answer if it were asked next, with the draws that it would make; nothing changes.
-
-    Where the proposal that was made is not among the allowed actions, a copy of the learner is asked for another one.
-    """
-    lead = engine.machine.named(name)
-    made = engine.act(name, id)
-    actions = actions_of(lead.support, allowed)
-    case = engine.machine.find(lead.number, id)
-    assert case is not None
-    if actions is None or made.action in lead.support.pair_action[allowed_pairs(lead.support, case.state, actions)]:
-        return made
-    asked = Case(case.number, case.id, case.learner, case.state)
-    decider = copy_with_episode(engine.machine.learners[case.decider].learner, case.number)
-    episode = decider.episode(case.number)
-    episode.take_back()
-    asked.episodes = {case.decider: episode}
-    proposal = propose(engine.machine.learners, asked, actions)
-    action_name = _action_name(lead, proposal.action)
-    return made._replace(
-        action=proposal.action, name=action_name if isinstance(action_name, str) else None,
-        propensity=proposal.propensity, repeated=False,
-    )  # fmt: skip
-
-
-def copy_with_episode(learner: Any, name: str | int) -> Any:
-    """A copy of a learner with one of its open episodes, that of this id, in the time that this one alone takes.
-
-    The copy is to be asked for actions in this episode, and thrown away: visits of other episodes whose outcome is
-    awaited are still those of the learner itself. Nobody else may use the learner meanwhile.
-
-    >>> from goalbound import LRCSSP, Support
-    >>> learner = LRCSSP(Support.full(2, 2), 1, loss_floor=0.1)
-    >>> episodes = [learner.begin([1.0], id=id) for id in "abc"]
-    >>> [episode.id for episode in copy_with_episode(learner, "b").open_episodes], len(learner.open_episodes)
-    (['b'], 3)
-    """
-    inner = unwrap(learner)
-    one = inner.episode(name)
-    every = (inner._open, inner._loaded, inner._named)
-    inner._open, inner._loaded, inner._named = WeakSet([one]), [], {one.id: one}
-    try:
-        return copy.deepcopy(learner, {id(other): other for other in every[0] if other is not one})
-    finally:
-        inner._open, inner._loaded, inner._named = every
 
 
 def alarms(learner: Any) -> list[dict[str, str]]:
@@ -171,17 +172,6 @@ def alarms(learner: Any) -> list[dict[str, str]]:
         for kind in ("alarm", "change", "excess")
         if has_own(one, kind) and getattr(one, kind) is not None
     ]
-
-
-def alarm_count(learner: Any) -> int:
-    """How many alarms a learner, or one inside it, has that were not acknowledged; for threads that only look."""
-    found = 0
-    for one in layers(learner):
-        if isinstance(one, Monitored):
-            found += one.detector.alarm_count
-        elif isinstance(one, Guarded):
-            found += one.excess is not None
-    return found + (getattr(unwrap(learner), "alarm", None) is not None)
 
 
 def learner_status(engine: Engine, name: str) -> dict[str, Any]:
@@ -207,8 +197,9 @@ def learner_status(engine: Engine, name: str) -> dict[str, Any]:
         "abandoned": dict(getattr(inside, "abandoned", {})),
         "follows": follows,
         "challengers": [one.name for one in engine.machine.challengers(lead.number)],
-        "recent": engine.log.loss_counts(lead.number, RECENT, until=engine.seq)._asdict(),
+        "recent": recent_losses(engine.log, lead.number),
         "alarms": alarms(lead.learner),
+        "alarmed": lead.alarmed,
         "caveats": list(getattr(inside, "caveats", ())),
     }
 
@@ -223,3 +214,43 @@ def _state_name(lead: Managed, state: int | None) -> str | int | None:
 def _action_name(lead: Managed, action: int | None) -> str | int | None:
     names = lead.support.action_names
     return action if action is None or names is None or action < 0 else names[action]
+
+
+def relearn(engine: Engine, name: str, new_name: str) -> None:
+    """Put a learner into the store that has forgotten what a monitored one has noticed to have changed.
+
+    It follows the cases of that one as a challenger from now on; or, if that one is a challenger itself, those of the
+    learner that it follows.
+    """
+    old = engine.machine.named(name)
+    again = getattr(old.learner, "relearned", None)
+    if again is None or not hasattr(old.learner, "alarms"):
+        raise LearnerError(
+            f"{name} is no Monitored learner, so nothing is known of changes; learn a log anew (goalbound fit --since) "
+            f"and put that learner in as a challenger (goalbound store create ... --follows {name})"
+        )
+    if not old.learner.alarms:
+        raise LearnerError(
+            f"{name} has noticed no change, or it was acknowledged; learn a log anew since a time that you know: "
+            "goalbound fit --since"
+        )
+    lead = old if old.follows is None else engine.machine.learners[old.follows]
+    engine.create(new_name, again(), follows=lead.name)
+
+
+def relearned_name(name: str) -> str:
+    """What such a learner is called if nothing else is said."""
+    return f"{name}-relearned"
+
+
+def file_of(machine: Machine, name: str) -> bytes:
+    """The file of a learner as it is now. Its open cases stay in the store; what is proposed in them counts in the file
+    as visits whose outcomes may have been anything."""
+    copy = learner_from(bytes_of(machine.named(name).learner).tobytes())
+    inside = unwrap(copy)
+    for episode in inside.open_episodes:
+        if episode.state is not None:
+            episode.moved_to(episode.state)
+    for held in (inside._open, inside._loaded, inside._named):
+        held.clear()
+    return bytes_of(copy).tobytes()

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.confidence.likelihood.bounds import evaluate, fit_number, least_value
-from goalbound.confidence.likelihood.lattice import locate, nearest_vertex
+from goalbound.confidence.likelihood.bounds import evaluate, fit_number, least_value_from, locate, nearest_vertex
 from tests.support.likelihood import NUMBER, Floats, drawn, enter, log_loss_of, new_number
 
 
@@ -61,12 +60,11 @@ def test_at_the_estimate_cells_cost_almost_nothing(size: int) -> None:
     assert 0.0 <= gap <= 2.0
 
     state.shift[NUMBER] = 0.0
-    for rows in (state.hit_rows, state.miss_rows):
-        state.rows[rows[NUMBER], :size] = 0.0
+    state.rows[state.outcome_rows[NUMBER], :size] = 0.0
     for context, outcome in zip(contexts, outcomes, strict=True):  # as if all ratios were 1
         locate.python(constants.cells, state.work.cells, context)
-        rows = state.hit_rows if outcome else state.miss_rows
-        state.rows[rows[NUMBER, nearest_vertex.python(state.work.cells)], :size] += context
+        cell = nearest_vertex.python(state.work.cells)
+        state.rows[state.outcome_rows[NUMBER, 0 if outcome else 1, cell], :size] += context
     plain = evaluate.python(state, NUMBER, 0, estimate, np.zeros(size), np.zeros((size, size)))
     assert log_loss_of(estimate, contexts, outcomes) - float(plain) >= max(4.0, 4.0 * gap)
 
@@ -90,4 +88,4 @@ def test_a_start_that_is_impossible_gives_no_bound() -> None:
     enter(constants, state, np.eye(2)[[0, 1, 0, 1]], [1.0, 1.0, 1.0, 1.0])
     state.work.point[:] = 0.0  # under which no outcome is 1
     state.work.target[:] = [1.0, 0.0]
-    assert least_value.python(state, NUMBER, 0, 100.0) == -np.inf
+    assert least_value_from.python(state, NUMBER, 0, 100.0, np.nan)[0] == -np.inf

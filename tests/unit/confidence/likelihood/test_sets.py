@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from goalbound.confidence.likelihood import sets as kernels
-from goalbound.confidence.likelihood.lattice import interpolate, locate
-from goalbound.confidence.likelihood.state import row_of
+from goalbound.confidence.likelihood.bounds import interpolate, locate
+from goalbound.confidence.likelihood.sets import row_of
 from tests.support.likelihood import NUMBER, Floats, drawn, enter, entered, failure_margin, log_loss_of, new_number
 
 
@@ -125,8 +125,8 @@ def test_rounding_of_long_runs_makes_sets_larger_and_not_wrong() -> None:
     constants, state = new_number(1, failure=0.05)
     count, ones = 1_000_000, 300_000
     state.visits[0], state.ones[NUMBER] = count, ones
-    for rows, weight in ((state.hit_rows, ones), (state.miss_rows, count - ones)):
-        state.rows[row_of.python(state, rows[NUMBER], 0)] = weight
+    for side, weight in enumerate((ones, count - ones)):
+        state.rows[row_of.python(state, state.outcome_rows[NUMBER, side], 0)] = weight
     state.log_loss[NUMBER] = -(ones * np.log(0.3) + (count - ones) * np.log(0.7)) + 7.0  # a forecaster that lost 7 nats
     kernels.bound_number.python(constants.vertices, state, NUMBER, 0, constants.row_log)
 

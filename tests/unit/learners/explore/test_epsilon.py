@@ -33,7 +33,7 @@ def test_a_learner_plays_any_pair_as_often_as_its_episode_asks() -> None:
 
     def played(*numbers: float) -> tuple[int, int]:
         stream = Numbers(*numbers)
-        pair = case.fills(select)(case.constants, case.episode, 1, stream)
+        pair = case.python(select)(case.constants, case.episode, 1, stream)
         return int(pair), len(stream.left)
 
     assert played(0.4999, 0.25) == (2, 0)  # the first half of [0, 1) is the first of two pairs
@@ -43,7 +43,7 @@ def test_a_learner_plays_any_pair_as_often_as_its_episode_asks() -> None:
     assert played(0.125, 0.25) == (3, 1)
     assert played(0.1249, 0.25) == (2, 0)
     never = explorer(Epsilon(explore=0.0, fade=1.0))
-    assert never.fills(select)(never.constants, never.episode, 1, Numbers()) == 2
+    assert never.python(select)(never.constants, never.episode, 1, Numbers()) == 2
 
 
 def test_a_learner_that_explores_by_chance_keeps_nothing_of_its_steps(traced: None) -> None:

@@ -37,7 +37,7 @@ def test_with_a_replan_factor_an_unknown_step_counts_an_interval_but_keeps_the_p
 def test_it_plays_its_plan_and_draws_nothing() -> None:
     case = arguments()
     case.episode.iteration.policy[:] = [1, 2]
-    assert [case.fills(select)(case.constants, case.episode, state, Numbers()) for state in (0, 1)] == [1, 2]
+    assert [case.python(select)(case.constants, case.episode, state, Numbers()) for state in (0, 1)] == [1, 2]
 
 
 def test_it_plans_in_the_confidence_model_that_the_learner_is_given() -> None:

@@ -17,8 +17,10 @@ from scipy.sparse import csc_array
 from goalbound.learners.explore.posterior import (
     Posterior,
     deviation,
+    deviation_by_variance,
     draw_plan,
     drawn_loss,
+    plain_deviation,
     sample_row,
     to_simplex,
 )
@@ -140,11 +142,12 @@ def test_a_drawn_row_is_the_estimate_and_noise_brought_on_the_sub_simplex() -> N
     case = arguments(Posterior(spread=0.5))
     case.estimate(0, {1: [0.5, 0.1]}, [0.0, 0.0])  # under the context 0.2; state 0 was never seen
     case.episode.explore.noise[:3] = [1.0, 3.0, 99.0]  # by triple; the goal has none
-    sample_row.python(case.constants, case.learner, case.episode, 0, 0.8)  # a deviation of 0.5 * 0.8
+    sample = sample_row.filled({deviation: plain_deviation}).python
+    sample(case.constants, case.learner, case.episode, 0, 0.8)  # a deviation of 0.5 * 0.8
     # 0.4 * 1 and 0.2 + 0.4 * 3 = 1.4 exceed 1 by 0.8: 0.4 from each, which leaves nothing of the first
     assert case.row(0) == pytest.approx({0: 0.0, 1: 1.0}, abs=1e-15)
     case.episode.explore.noise[:2] = [0.5, -0.25]
-    sample_row.python(case.constants, case.learner, case.episode, 0, 0.8)
+    sample(case.constants, case.learner, case.episode, 0, 0.8)
     assert case.row(0) == pytest.approx({0: 0.2, 1: 0.1}, rel=1e-15)
     assert case.episode.sets.mass[0] == pytest.approx(0.05, rel=1e-15)
 
@@ -154,16 +157,18 @@ def test_draws_by_the_variance_are_those_of_an_outcome_with_the_estimated_mean(
     estimate: float, expected: float
 ) -> None:
     """spread w sqrt(q (1 - q) + w^2 + 0.04), q cut to [0, 1]."""
-    case = arguments(Posterior(spread=0.5, by_variance=True))
-    found = deviation.python(case.constants, 0.5, estimate, 0.4)
+    found = deviation_by_variance.python(0.5, estimate, 0.4)
     assert found == pytest.approx(0.5 * 0.4 * (expected + 0.16 + 0.04) ** 0.5)
-    assert deviation.python(arguments(Posterior()).constants, 0.5, estimate, 0.4) == pytest.approx(0.2)
+    assert plain_deviation.python(0.5, estimate, 0.4) == pytest.approx(0.2)
+    by_variance, plain = Posterior(by_variance=True).room(None).slots, Posterior().room(None).slots
+    assert by_variance.loss_set is not plain.loss_set
 
 
 def test_a_drawn_row_that_cannot_reach_the_goal_sums_to_one() -> None:
     case = arguments(Posterior(spread=0.5))
     case.episode.explore.noise[3:5] = [1.0, -0.5]
-    sample_row.python(case.constants, case.learner, case.episode, 1, 0.4)
+    draw = sample_row.filled({deviation: plain_deviation}).python
+    draw(case.constants, case.learner, case.episode, 1, 0.4)
     # 0.5 + 0.2 and 0.5 - 0.1 exceed 1 by 0.1
     assert case.row(1) == pytest.approx({0: 0.65, 1: 0.35}, rel=1e-15)
     assert case.episode.sets.mass[1] == NO_GOAL
@@ -174,14 +179,15 @@ def test_a_drawn_loss_is_the_estimate_with_noise() -> None:
     case.estimate(0, {}, [0.8, 0.4])
     case.episode.norm[0] = 0.2
     case.episode.explore.noise[SUPPORT.triples] = 3.0  # after the noise of the triples comes that of the pairs
-    found = drawn_loss.python(case.constants, case.learner, case.episode, 0)
+    loss = drawn_loss.filled({deviation: plain_deviation}).python
+    found = loss(case.constants, case.learner, case.episode, 0)
     assert found == pytest.approx((0.5 + 0.5 * 0.2 * 3.0, 0.5 + 0.5 * 0.2 * 3.0))
 
 
 def test_noise_is_drawn_for_every_triple_and_pair_and_makes_all_pairs_new() -> None:
     case = arguments(Posterior(spread=0.5))
     case.plan()
-    case.fills(draw)(case.constants, case.episode, np.random.default_rng(6))
+    case.python(draw)(case.constants, case.episode, np.random.default_rng(6))
     assert case.episode.explore.noise.tobytes() == np.random.default_rng(6).standard_normal(6 + 3).tobytes()
     assert case.episode.revision.tolist() == [-1] * 3
     assert case.episode.iteration.progress["residual"] == np.inf
@@ -195,7 +201,7 @@ def test_the_first_number_of_a_draw_says_whether_the_plan_is_optimistic() -> Non
             def standard_normal(self) -> float:
                 return 1.5
 
-        case.fills(draw)(case.constants, case.episode, Stream(number))
+        case.python(draw)(case.constants, case.episode, Stream(number))
         assert case.episode.explore.progress["optimistic"] == optimistic
         assert set(case.episode.explore.noise.tolist()) == {1.5}
 

@@ -66,7 +66,7 @@ def test_a_larger_factor_plans_less_often(settings: dict[str, Any] | None) -> No
             if settings is None
             else learner_of(PROBLEM, **settings, replan_factor=factor)
         )
-        with patch.object(learner, "_prepare", wraps=learner._prepare) as planned:
+        with patch.object(type(learner.settings.exploration), "draw") as planned:
             Clinic(PROBLEM, learner, beds=1, seed=4).run(600)
         counts.append(planned.call_count)
     # 300 steps; about every second one arrives, and that ends an interval whatever the factor

@@ -23,5 +23,5 @@ def test_the_text_is_of_the_format_and_says_no_ids(tmp_path):
     assert 'goalbound_alarms{learner="incidents"} 0\n' in text
     assert f'goalbound_alarms{{learner="changed"}} {count}\n' in text
     assert 'goalbound_answers_total{route="/v1/learners/{learner}/cases",status="201"} 3' in text
-    assert 'goalbound_answer_seconds_bucket{le="0.001"} 1' in text
-    assert 'goalbound_answer_seconds_bucket{le="+Inf"} 3' in text
+    assert 'goalbound_answer_seconds_bucket{route="/v1/learners/{learner}/cases",le="0.001"} 1' in text
+    assert 'goalbound_answer_seconds_bucket{route="/v1/learners/{learner}/cases",le="+Inf"} 3' in text

@@ -24,7 +24,7 @@ def test_every_error_of_a_case_or_a_store_has_a_status_or_is_an_error_of_ours():
         (errors.ReplayDifference("a secret path"), 503, "replay-difference"),
         (errors.StorageFailed("a secret path"), 503, "storage-failed"),
         (errors.StoreError("a secret path"), 503, "store"),
-        (errors.NotLeader("it is not me", "http://leader"), 421, "not-leader"),
+        (errors.NotLeader("it is not me"), 503, "not-leader"),
         (ZeroDivisionError("a bug"), 500, "internal"),
         (Refused(418, "teapot", "short"), 418, "teapot"),
     ],

@@ -6,16 +6,15 @@ import stat
 
 import pytest
 
-from goalbound.errors import ArgumentError, FileFormatError, StorageFailed, StoreError
+from goalbound.errors import ArgumentError, FileFormatError, StoreError
 from goalbound.serve.service import tokens as module
 from goalbound.serve.service.tokens import FILE, Tokens
-from goalbound.serve.store.locations import location_of
-from goalbound.serve.store.postgres_connection import SharedText
-from tests.support.stores import until
+from goalbound.serve.store.log import connected
+from tests.support.stores import open_store
 
 
 def bearer(token):
-    return f"Bearer {token}".encode()
+    return f"Bearer {token}"
 
 
 def test_a_token_is_found_by_its_secret_and_only_its_hash_is_kept(tmp_path):
@@ -32,7 +31,7 @@ def test_a_token_is_found_by_its_secret_and_only_its_hash_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", [None, b"", b"Bearer", b"Basic x", b"Bearer x y", b"Bearer gb_", b"Bearer \xff\xfe", b"Bearer gb_12_34"]
+    "header", [None, "", "Bearer", "Basic x", "Bearer x y", "Bearer gb_", "Bearer \xff\xfe", "Bearer gb_12_34"]
 )
 def test_what_is_no_token_is_none(tmp_path, header):
     tokens = Tokens(tmp_path)
@@ -51,11 +50,12 @@ def test_the_secret_must_be_that_of_the_id(tmp_path):
 
 def test_expired_and_revoked_tokens_count_no_more_for_a_running_service(tmp_path, monkeypatch):
     running, desk = Tokens(tmp_path), Tokens(tmp_path)
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.0)
     token, short = desk.create(["admin"]), desk.create(["admin"], days=1.0)
+    running.look()
     assert running.find(bearer(token)) is not None
     assert running.find(bearer(short)) is not None
     desk.revoke(token.split("_")[1])
+    running.look()
     assert running.find(bearer(token)) is None
     now = module.time.time()
     monkeypatch.setattr(module.time, "time", lambda: now + 86401.0)
@@ -84,40 +84,47 @@ def test_wrong_scopes_times_and_files_are_refused(tmp_path):
         Tokens(tmp_path)
 
 
-def test_a_file_that_is_damaged_while_it_is_used_changes_nothing_and_tells_nobody(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.0)
+def test_a_file_that_is_damaged_while_it_is_used_changes_nothing_and_tells_nobody(tmp_path, caplog):
     tokens = Tokens(tmp_path)
     token = tokens.create(["cases:read"])
     (tmp_path / FILE).write_text("{")
+    tokens.look()
     assert tokens.find(bearer(token)) is not None
-    assert tokens.find(b"Bearer gb_00000000_x") is None
+    assert tokens.find("Bearer gb_00000000_x") is None
     assert "the tokens stay as they were" in caplog.text
     with pytest.raises(FileFormatError):
         Tokens(tmp_path)
 
 
-def test_tokens_of_a_store_in_a_database_are_there_and_a_running_service_sees_changes(database, monkeypatch, caplog):
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+def test_tokens_of_a_store_in_a_database_are_seen_by_a_running_service_and_stay_while_it_is_gone(database, caplog):
     with pytest.raises(StoreError, match="there is no store"):
         Tokens(database)
-    location_of(database).open_to_write(create=True).close()
+    open_store(database).close()
     running, desk = Tokens(database), Tokens(database)
     assert not running
     token, other = desk.create(["cases:read"]), desk.create(["admin"])
-    until(lambda: running.find(bearer(token)) is not None)
-    assert token.split("_", 2)[2] not in SharedText(database, "tokens").read().decode()
+    running.look()
+    assert running.find(bearer(token)) is not None
+    assert token.split("_", 2)[2] not in running._data.decode()
     desk.revoke(token.split("_")[1])
-    until(lambda: running.find(bearer(token)) is None)
-    read = SharedText.read
-
-    def fails(text):
-        raise StorageFailed("the server is gone")
-
-    monkeypatch.setattr(SharedText, "read", fails)
-    until(lambda: "the tokens stay as they were: the server is gone" in caplog.text)
+    running.look()
+    assert running.find(bearer(token)) is None
+    with connected(database, writes=True) as third:
+        third.execute("SELECT pg_terminate_backend(%s)", (running._source._connection.info.backend_pid,))
+    running.look()
+    assert "the tokens stay as they were" in caplog.text
     assert running.find(bearer(other)) is not None
-    monkeypatch.setattr(SharedText, "read", read)
     desk.revoke(other.split("_")[1])
-    until(lambda: running.find(bearer(other)) is None)
+    running.look()  # by another connection
+    assert running.find(bearer(other)) is None
     running.close()
     desk.close()
+
+
+def test_tokens_are_changed_beside_the_leader_of_a_schema_of_their_name(postgres):
+    database = postgres.url("tokens")
+    with open_store(database):
+        tokens = Tokens(f"{database}&options=-clock_timeout%3D5s")
+        tokens.create(["admin"])
+        assert tokens
+        tokens.close()

@@ -2,23 +2,18 @@
 
 import pytest
 
-from goalbound.serve.store.locations import location_of
+from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.log import open_log
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, new_engine
 
 
 @pytest.fixture
-def opened(place):
-    """A new store, as its location opens it."""
-    opened = location_of(place).open_to_write(create=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def log(opened):
-    """Its log."""
-    return opened.log
+def log(place):
+    """The log of a new store."""
+    log = open_log(place_of(place), create=True)
+    yield log
+    log.close()
 
 
 @pytest.fixture

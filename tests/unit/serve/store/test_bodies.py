@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goalbound.errors import ArgumentError
-from goalbound.serve.store.bodies import abandon_body, actions_of, begin_body, body_allowed, checked_loss
+from goalbound.serve.store.bodies import abandon_body, actions_of, allowed_body, begin_body, checked_loss
 from tests.support.stores import WORLD
 
 
@@ -22,9 +22,9 @@ def test_what_is_no_list_of_actions_is_refused(allowed):
 def test_the_same_content_has_the_same_bytes():
     one = begin_body("a", np.array([0.5, 0.5]), [0])
     assert one == begin_body("a", (0.5, np.float64(0.5)), [0])
-    assert one == b'{"allowed":[0],"context":[0.5,0.5],"id":"a"}'
-    assert abandon_body("lost", missing_at_random=True) == b'{"missing_at_random":true,"reason":"lost"}'
-    assert (body_allowed(None), body_allowed([1])) == (None, b'{"allowed":[1]}')
+    assert one == '{"allowed":[0],"context":[0.5,0.5],"id":"a"}'
+    assert abandon_body("lost", missing_at_random=True) == '{"missing_at_random":true,"reason":"lost"}'
+    assert (allowed_body(None), allowed_body([1])) == (None, '{"allowed":[1]}')
 
 
 def test_what_json_cannot_say_is_refused():

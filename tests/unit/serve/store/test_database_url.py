@@ -6,8 +6,7 @@ import pytest
 
 from goalbound.errors import ArgumentError
 from goalbound.serve.store import Store
-from goalbound.serve.store.database_url import database_of, is_database, scrubbed, shown_url
-from goalbound.serve.store.locations import location_of
+from goalbound.serve.store.database_url import database_of, is_database, place_of, scrubbed, shown_url
 
 
 @pytest.mark.parametrize(
@@ -37,7 +36,7 @@ def test_what_looks_like_a_database_and_is_none_that_is_read_is_no_folder(text, 
     monkeypatch.chdir(tmp_path)
     for path in (text, Path(text)):
         with pytest.raises(ArgumentError, match="looks like the address of a database") as caught:
-            location_of(path)
+            place_of(path)
         assert "hu" not in str(caught.value)
     with pytest.raises(ArgumentError):
         Store.open(text)

@@ -1,7 +1,5 @@
 """What a store does with requests: new ones are recorded, the same again are answered as before."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -21,12 +19,10 @@ from goalbound.errors import (
     StoreDamaged,
     TooManyCases,
 )
-from goalbound.serve.store.cases import Managed
+from goalbound.serve.store.engine import KEPT
 from goalbound.serve.store.events import Kind
-from goalbound.serve.store.machine import Machine
+from goalbound.serve.store.machine import Machine, Managed
 from goalbound.serve.store.reading import case_of, explanation
-from goalbound.serve.store.replay import restore
-from goalbound.serve.store.snapshots import digest_of
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
 from tests.support.units import in_units
@@ -270,21 +266,32 @@ def test_a_step_of_an_open_case_that_is_in_the_archive_is_not_the_end_of_the_cas
 def test_before_events_are_removed_their_snapshot_is_read(tmp_path, monkeypatch):
     engine = new_engine(tmp_path / "store")
     engine.begin("incidents", CALM, "down", id="a")
-    file = engine.snapshots / engine.snapshot().file
-    whole = file.read_bytes()
-    file.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
     assert engine.compact() == 2
-    assert file.read_bytes() == whole  # it was written again
     state = engine.digest()
     engine.log.close()
     engine = new_engine(tmp_path / "store")
     assert engine.digest() == state
     engine.observe("incidents", "a", 0.1, "down", step=1)
-    monkeypatch.setattr("goalbound.serve.store.compaction.read_snapshot", lambda folder, entry: Machine())
+    monkeypatch.setattr("goalbound.serve.store.engine.machine_of", lambda files: Machine())
     with pytest.raises(StoreDamaged, match="nothing was removed"):
         engine.compact()
     assert [event.seq for event in engine.log.events(0)] == [3]
     engine.log.close()
+
+
+@pytest.mark.parametrize(("learner", "propensity"), [(greedy, 1.0), (drawing, None)])
+def test_the_propensity_is_known_where_nothing_is_drawn(tmp_path, learner, propensity):
+    engine = new_engine(tmp_path / "store", learner())
+    assert engine.begin("incidents", CALM, "down").propensity == propensity
+    engine.log.close()
+
+
+def test_only_the_newest_snapshots_are_kept(engine):
+    for number in range(KEPT + 2):
+        engine.begin("incidents", CALM, "down", id=f"c{number}")
+        engine.snapshot()
+        engine.snapshot()  # nothing is new: it is replaced
+    assert engine.log.snapshots() == list(range(engine.seq, engine.seq - KEPT, -1))
 
 
 def test_wrong_input_is_an_error_of_whoever_gave_it(engine):
@@ -311,32 +318,3 @@ def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
         engine.create("odd", drawing())
     assert engine.uncommitted == 0
     assert not engine.machine.has("odd")
-
-
-@pytest.mark.parametrize("minutes", [None, 0.75, 3.0])
-def test_plain_steps_in_one_go_are_those_of_the_long_way_to_the_bit(tmp_path, monkeypatch, minutes):
-    def learner():
-        return drawing() if minutes is None else in_units(drawing(), LossScale("min", cap=minutes, beyond="clip"))
-
-    found = []
-    monkeypatch.setattr("goalbound.serve.store.engine.time.time_ns", lambda: 10**18)
-    for name in ("short", "long"):
-        engine = new_engine(tmp_path / name, learner())
-        if name == "long":
-            monkeypatch.setattr(Machine, "advance", lambda *_: False)
-        answers = [engine.begin("incidents", CALM, "down", id=id) for id in "abc"]
-        for number, id in itertools.product(range(1, 9), "abc"):
-            # Not every action leads everywhere: what cannot be is refused, and something else happens.
-            for state in [2] if number == 8 else ["down", 1, 2][number % 3 :]:
-                try:
-                    answers.append(engine.observe("incidents", id, number / 8, state, step=number))
-                    break
-                except InputError as error:
-                    answers.append(f"{type(error).__name__}: {error}")
-        engine.commit()
-        found.append((answers, list(engine.log.events(0)), engine.digest()))
-        replayed = restore(engine.log, engine.snapshots)
-        assert (replayed.chain, digest_of(replayed.machine)) == (engine.chain, engine.digest()["state"])
-        engine.log.close()
-    assert found[0] == found[1]
-    assert sum(isinstance(one, str) for one in found[0][0]) > 0

@@ -125,23 +125,6 @@ def test_a_learner_without_a_detector_has_nothing_to_acknowledge(engine):
         engine.acknowledge("incidents")
 
 
-def test_cases_that_were_not_used_for_longest_are_packed_and_go_on_to_the_bit(tmp_path):
-    digests = []
-    for warm in (2, 1000):
-        engine = new_engine(tmp_path / str(warm), drawing())
-        engine.machine.warm_cases = warm
-        for number, context in enumerate(contexts(6, 3)):
-            engine.begin("incidents", context, "down", id=str(number))
-        packed = [case.id for case in engine.machine.cases.values() if case.episodes[1].is_parked]
-        assert packed == ([] if warm == 1000 else ["0", "1", "2", "3"])
-        for id in ("0", "3", "0"):
-            engine.observe("incidents", id, 0.4, "degraded", taken="page")
-        engine.commit()
-        digests.append(engine.digest()["state"])
-        engine.log.close()
-    assert digests[0] == digests[1]
-
-
 def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_learner_that_it_had(tmp_path):
     engine = new_engine(tmp_path / "store")
     engine.begin("incidents", CALM, "down", id="a")

@@ -7,7 +7,7 @@ import pytest
 from goalbound import LRCSSP, Apprentice, GreedyRidge, Guarded, LossScale, Monitored, Support, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
-from goalbound.serve.store.reading import alarms, case_of, proposal_now
+from goalbound.serve.store.reading import alarms, case_of, history, open_cases
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 from tests.support.services import asked
 from tests.support.stores import drawing, open_store
@@ -107,24 +107,24 @@ def test_alarms_are_found_inside_wrappers():
     assert "no longer holds" in found[0]["text"]
 
 
-def test_what_would_be_proposed_is_said_without_being_recorded(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", drawing())
-        made = learner.begin(CALM, "down", id="a")
-        digest = store.digest()
+def test_the_open_cases_are_listed_with_their_age_and_found_by_a_part_of_their_id(engine):
+    engine.act("incidents", "3")
+    cases = open_cases(engine, "incidents", after=0, limit=9)
+    assert [case["case"] for case in cases] == ["0", "1", "2", "3", "4"]
+    assert all(case["since"] <= case["last"] for case in cases)
+    assert cases[0]["context"] is not None
+    assert [case["case"] for case in open_cases(engine, "incidents", after=cases[1]["number"], limit=2)] == ["2", "3"]
+    assert [case["case"] for case in open_cases(engine, "incidents", after=0, limit=9, search="3")] == ["3"]
 
-        def proposed(allowed):
-            return store.writer.call(lambda engine: proposal_now(engine, "incidents", "a", allowed), writes=False)
 
-        assert proposed(None)[:5] == proposed(["restart", "page"])[:5] == made[:5]
-        other = proposed([1 - made.action])
-        assert (other.action, other.name, other.repeated) == (
-            1 - made.action,
-            ["restart", "page"][1 - made.action],
-            False,
-        )
-        assert store.digest() == digest
-        assert learner.act("a", allowed=[1 - made.action])[:5] == other[:5]
+def test_the_history_of_a_learner_is_case_by_case(engine):
+    engine.observe("incidents", "0", 0.25, "down", taken="restart", step=1)
+    engine.observe("incidents", "0", 0.5, "goal", step=2)
+    engine.observe("incidents", "1", 0.125, "goal", step=1)
+    engine.commit()
+    found = history(engine, "incidents")
+    assert [(case["loss"], case["steps"]) for case in found["cases"]] == [(0.75, 2), (0.125, 1)]
+    assert (found["alarms"], found["unit"]) == ([], None)
 
 
 def by_runbook():

@@ -4,10 +4,9 @@ import sqlite3
 
 import pytest
 
-from goalbound.errors import ReplayDifference, StoreDamaged, StoreError
+from goalbound.errors import ReplayDifference, StoreDamaged
 from goalbound.serve.store import replay as replaying
 from goalbound.serve.store.events import FIRST_CHAIN, Event, chained
-from goalbound.serve.store.files import DATABASE
 from goalbound.serve.store.replay import restore
 from tests.support.incidents_at_work import contexts
 from tests.support.stores import drawing, new_engine
@@ -29,7 +28,7 @@ def engine(tmp_path):
 def rewrite(engine, change):
     """Change events and make a new chain, as somebody would who wants to hide it."""
     events = [change(event) for event in engine.log.events(0)]
-    connection = sqlite3.connect(engine.log.path)
+    connection = sqlite3.connect(engine.log._path)
     chain = FIRST_CHAIN
     connection.execute("DELETE FROM event")
     for event in events:
@@ -45,7 +44,7 @@ def test_from_a_snapshot_or_from_nothing_the_state_is_the_same(engine):
     engine.rebuild()
     assert (engine.restored.snapshot, engine.restored.replayed) == (7, 5)
     assert engine.digest() == digest
-    whole = restore(engine.log, engine.snapshots, use_snapshots=False)
+    whole = restore(engine.log, before=0)
     assert (whole.snapshot, whole.replayed) == (None, 12)
     engine.machine = whole.machine
     assert engine.digest() == digest
@@ -54,31 +53,29 @@ def test_from_a_snapshot_or_from_nothing_the_state_is_the_same(engine):
 def test_a_damaged_snapshot_is_passed_over_and_said(engine):
     engine.snapshot()
     digest = engine.digest()
-    newest = engine.snapshots / engine.log.snapshots()[0].file
-    newest.write_bytes(newest.read_bytes()[:-5])
+    engine.log._run("UPDATE snapshot_part SET bytes = x'00' WHERE seq = 12")
     engine.rebuild()
     assert (engine.restored.snapshot, engine.restored.replayed) == (7, 5)
     assert "not as it was written; it was not used" in engine.restored.notes[0]
     assert engine.digest() == digest
 
 
-def test_a_shadow_case_of_version_1_is_refused_with_what_to_do(engine):
-    shadow = b'{"context":[0.5,0.5],"id":"x","shadow":true}'
-    rewrite(engine, lambda event: event._replace(body=shadow) if event.seq == 9 else event)
-    with pytest.raises(
-        StoreError, match=r"^event 9 is of a shadow case, .*: export the log with goalbound 1\.0\.0, and"
-    ):
-        restore(engine.log, engine.snapshots, use_snapshots=False)
+def test_a_snapshot_of_another_log_is_not_used(engine):
+    digest = engine.digest()
+    engine.log._run("UPDATE snapshot SET chain = x'00'")
+    engine.rebuild()
+    assert (engine.restored.snapshot, engine.restored.replayed) == (None, 12)
+    assert engine.digest() == digest
 
 
 def test_an_action_that_was_another_one_is_named(engine):
     rewrite(engine, lambda event: event._replace(action=1 - event.action) if event.seq == 9 else event)
     with pytest.raises(ReplayDifference, match=r"event 9 \(begin of case 8, step 0\): the log says that action"):
-        restore(engine.log, engine.snapshots, use_snapshots=False)
+        restore(engine.log, before=0)
 
 
 def test_a_loss_that_was_changed_is_found_by_the_chain_and_without_it_by_what_follows(engine):
-    connection = sqlite3.connect(engine.log.path)
+    connection = sqlite3.connect(engine.log._path)
     connection.execute("UPDATE event SET loss = 0.2 WHERE seq = 12")
     connection.commit()
     connection.close()
@@ -87,7 +84,7 @@ def test_a_loss_that_was_changed_is_found_by_the_chain_and_without_it_by_what_fo
 
 
 def test_an_event_that_is_missing_is_found(engine):
-    connection = sqlite3.connect(engine.log.path)
+    connection = sqlite3.connect(engine.log._path)
     connection.execute("DELETE FROM event WHERE seq = 10")
     connection.commit()
     connection.close()
@@ -98,13 +95,13 @@ def test_an_event_that_is_missing_is_found(engine):
 def test_an_event_that_cannot_have_been_is_named(engine):
     rewrite(engine, lambda event: event._replace(next_state=9) if event.seq == 12 else event)
     with pytest.raises(ReplayDifference, match=r"event 12 \(observe of case 3, step 1\): it cannot be replayed"):
-        restore(engine.log, engine.snapshots, use_snapshots=False)
+        restore(engine.log, before=0)
 
 
 def test_a_learner_that_was_exchanged_is_found(engine):
     engine.log.add_learner(1, b"another file")
     with pytest.raises(StoreDamaged, match="whose file is not as it was written"):
-        restore(engine.log, engine.snapshots, use_snapshots=False)
+        restore(engine.log, before=0)
 
 
 def test_the_error_says_when_the_software_is_another_one(engine, monkeypatch):
@@ -112,5 +109,4 @@ def test_the_error_says_when_the_software_is_another_one(engine, monkeypatch):
     rewrite(engine, lambda event: event._replace(action=1 - event.action) if event.seq == 9 else event)
     monkeypatch.setattr(replaying, "software", lambda: "goalbound 9")
     with pytest.raises(ReplayDifference, match=r"written by goalbound 0\.1, and this is goalbound 9"):
-        restore(engine.log, engine.snapshots, use_snapshots=False)
-    assert (engine.snapshots.parent / DATABASE).is_file()
+        restore(engine.log, before=0)

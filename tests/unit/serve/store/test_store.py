@@ -8,10 +8,9 @@ import pytest
 from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
 from goalbound.errors import CaseExists, StorageFailed, StoreClosed, StoreError, StoreLocked
 from goalbound.serve.store import Store, StoreOptions
-from goalbound.serve.store import store as store_module
-from goalbound.serve.store.audit import verify
-from goalbound.serve.store.files import DATABASE, SNAPSHOTS
-from goalbound.serve.store.sqlite_log import SqliteLog
+from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.log import SqliteLog
+from goalbound.serve.store.replay import verify
 from tests.support.incidents_at_work import RUNBOOK, greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, learners, open_store, without_time
 from tests.support.units import in_units
@@ -124,44 +123,9 @@ def test_a_back_up_of_an_open_store_is_a_store(tmp_path):
             store.back_up(tmp_path / "copy")
     with pytest.raises(StoreClosed):
         store.back_up(tmp_path / "later")
-    assert len(list((tmp_path / "copy" / SNAPSHOTS).iterdir())) == 1
     with open_store(tmp_path / "copy") as copy:
         assert copy.digest() == digest
         assert copy.status()["replayed"] == 5
-
-
-def test_a_store_that_is_compacted_while_it_is_backed_up_is_copied_again(tmp_path, monkeypatch):
-    """The copy of the database begins with a snapshot that is removed before it is copied."""
-    times = iter([True, False])
-    copied = store_module.copy_snapshots
-
-    def compacts(*arguments):
-        if next(times):
-            store.compact()
-        copied(*arguments)
-
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", greedy())
-        learner.begin(CALM, "down", id="a")
-        store.compact()
-        learner.override("a", "restart", 0.1, "down", step=1)
-        monkeypatch.setattr(store_module, "copy_snapshots", compacts)
-        store.back_up(tmp_path / "copy")
-        digest = store.digest()
-    assert verify(tmp_path / "copy").state == digest["state"]
-    with open_store(tmp_path / "copy") as copy:
-        assert copy.digest() == digest
-
-
-def test_without_the_snapshot_that_the_log_begins_with_there_is_no_back_up(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy())
-        store.compact()
-        for path in (tmp_path / "store" / SNAPSHOTS).iterdir():
-            path.write_bytes(b"damaged")
-        with pytest.raises(StoreError, match="there is no copy"):
-            store.back_up(tmp_path / "copy")
-    assert not (tmp_path / "copy").exists()
 
 
 def test_a_back_up_that_fails_does_not_stop_the_store(tmp_path, monkeypatch):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from goalbound.errors import FileFormatError, StoreError
-from goalbound.serve.store.store import read_only_log
+from goalbound.errors import FileFormatError, InputError, ReplayDifference, StoreError
+from goalbound.serve.store.events import Proposal
 from goalbound.serve.store.transfer import export_log, import_log
 from tests.support.stores import Handled, drawing, open_store
 
@@ -56,13 +56,13 @@ def changed(lines, number, **fields):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: changed(lines, 5, loss=0.125), "line 6: event"),
+        (lambda lines: changed(lines, 5, seq="5"), "line 6: event"),
         (lambda lines: changed(lines, 5, extra=1), "extra"),
-        (lambda lines: [*lines[:6], *lines[7:]], "1 are missing"),
+        (lambda lines: [*lines[:6], *lines[7:]], "follows event"),
         (lambda lines: lines[:-1], "no last line"),
         (lambda lines: [*lines[:-2], lines[-1]], "says that it ends at"),
         (lambda lines: [*lines, lines[3]], "follows the line that ends"),
-        (lambda lines: changed(lines, 0, version=9), "no log of goalbound of version 1"),
+        (lambda lines: changed(lines, 0, version=9), "no log of goalbound of version 2"),
         (lambda lines: [b"{" + lines[0], *lines[1:]], "not JSON"),
         (lambda lines: changed(lines, 1, file="!"), "not base64"),
     ],
@@ -84,25 +84,36 @@ def test_an_import_that_fails_leaves_the_store_as_it_was(folder, tmp_path, handl
     export_log(folder, tmp_path / "rest")
     copy = tmp_path / "copy"
     import_log(copy, tmp_path / "archive")
-    (copy / ".import-left-by-a-crash").mkdir()
-    before = digest(copy), sorted(path.name for path in copy.iterdir() if not path.name.startswith("."))
+    before = digest(copy)
     lines = (tmp_path / "rest").read_bytes().splitlines()
     (tmp_path / "bad").write_bytes(b"\n".join(lines[:-1]) + b"\n")
     with pytest.raises(FileFormatError, match="no last line"):
         import_log(copy, tmp_path / "bad")
-    assert (digest(copy), sorted(path.name for path in copy.iterdir())) == before
-    with monkeypatch.context() as patch:  # what is in the file is as it was written, and cannot be replayed
-        patch.setattr("goalbound.serve.store.machine.Machine.replay", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+    assert digest(copy) == before
+    with monkeypatch.context() as patch:
+        patch.setattr("goalbound.serve.store.machine.Machine.apply", lambda *_: Proposal(7))
+        with pytest.raises(ReplayDifference):
             import_log(copy, tmp_path / "rest")
-    assert digest(copy) == before[0]
-    reader = read_only_log(copy)
-    reader.last()
-    with pytest.raises(StoreError, match="another process reads"):
-        import_log(copy, tmp_path / "rest")
-    reader.close()
+    assert digest(copy) == before
     assert import_log(copy, tmp_path / "rest") == 12
     assert digest(copy) == digest(folder)
+
+
+def test_an_action_that_was_changed_is_found_by_the_replay(folder, tmp_path):
+    export_log(folder, tmp_path / "log")
+    lines = (tmp_path / "log").read_bytes().splitlines()
+    action = json.loads(lines[4])["action"]
+    (tmp_path / "bad").write_bytes(b"\n".join(changed(lines, 4, action=1 - action)) + b"\n")
+    with pytest.raises(ReplayDifference, match="the log says that action"):
+        import_log(tmp_path / "copy", tmp_path / "bad")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_log_of_version_1_0_0_is_refused_in_one_line(tmp_path):
+    (tmp_path / "log").write_text('{"after": 0, "chain": "00", "format": "goalbound-log", "version": 1}\n')
+    with pytest.raises(InputError, match=r"a log of goalbound 1\.0\.0, .*goalbound fit") as caught:
+        import_log(tmp_path / "store", tmp_path / "log")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_folder_with_other_files_is_not_imported_into(folder, tmp_path):
