@@ -36,7 +36,7 @@ from goalbound.experiments.summary import Group, summarize
 PRACTICAL = 0.5
 """The scale of ``LRCSSP.scaled``."""
 TICKS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
-SEEN = ("blind", "line", "3 hats", "5 hats", "9 hats", "7 splines", "all 33")
+SEEN = ("blind", "line", "3 hats", "5 hats", "9 hats", "all 33")
 
 
 def groups_of(folder: Path) -> list[Group]:

@@ -49,9 +49,8 @@ def test_the_learner_of_the_page_was_saved_with_its_map(read: dict) -> None:
 
 
 def test_five_hats_lose_less_than_a_line(read: dict) -> None:
-    regrets = {int(size): int(regret) for size, regret in (line.split() for line in read["printed"][-4:-1])}
+    regrets = {int(size): int(regret) for size, regret in (line.split() for line in read["printed"][-3:-1])}
     assert regrets[5] < regrets[2] / 2
-    assert regrets[7] < regrets[2]
 
 
 def test_the_page_has_every_kind_of_map_in_toml_with_all_its_keys() -> None:

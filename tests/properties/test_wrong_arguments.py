@@ -124,12 +124,9 @@ HATS = cov.Hats([0.0, 1.0], clamp=True)
 PRODUCT = cov.Tensor([HATS, HATS], [0, 1])
 CORNERS = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
 MAPS: list[tuple[Any, Any]] = [
-    (cov.Splines([0.0, 1.0], degree=2), 0.5),
     (cov.Periodic.even(24, count=4), 0.5),
     (cov.Categories(["a"]), "a"),
-    (cov.Composition(["a", "b"]), [1.0, 2.0]),
     (cov.SoftClusters(CORNERS, 1.0), [0.2, 0.2]),
-    (cov.Barycentric(CORNERS), [0.2, 0.2]),
     (cov.Additive([HATS, HATS], [0, 1]), [0.5, 0.5]),
     (PRODUCT, [0.5, 0.5]),
 ]
@@ -476,20 +473,14 @@ CASES: dict[str, Case] = {
     "Regime": (Regime, {"name": "night", "times": [1.0], "missed_turn": 0.1}),
     # covariates
     "Hats": (cov.Hats, {"knots": [0.0, 1.0], "clamp": False, "missing": None}),
-    "Splines": (cov.Splines, {"knots": [0.0, 0.5, 1.0], "degree": 2, "clamp": False, "missing": None}),
     "Periodic": (cov.Periodic, {"period": 24.0, "knots": [0.0, 8.0, 16.0], "missing": None}),
     "Categories": (cov.Categories, {"values": ["a", "b"], "other": False, "missing": None}),
-    "Composition": (cov.Composition, {"parts": ["a", "b"], "missing": None}),
     "SoftClusters": (cov.SoftClusters, {
         "centres": [[0.0], [1.0]], "temperature": 1.0, "scales": None, "missing": None,
-    }),
-    "Barycentric": (cov.Barycentric, {
-        "points": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "clamp": False, "missing": None, "simplices": None,
     }),
     "Additive": (cov.Additive, {"maps": [HATS, HATS], "columns": ["a", "b"], "weights": None}),
     "Tensor": (cov.Tensor, {"maps": [HATS, HATS], "columns": ["a", "b"]}),
     "fit_hats": (cov.fit_hats, {"values": [0.0, 0.5, 1.0], "count": 2, "clamp": False}),
-    "fit_splines": (cov.fit_splines, {"values": [0.0, 0.5, 1.0], "count": 4, "degree": 2, "clamp": False}),
     "fit_categories": (cov.fit_categories, {"values": ["a", "b"], "min_count": 1, "other": True}),
     "fit_clusters": (cov.fit_clusters, {"table": [[0.0], [1.0], [2.0]], "count": 2, "seed": 0, "temperature": None}),
     "CovariateLearner": (cov.CovariateLearner, {"map": HATS, "learner": learner()}),
@@ -565,9 +556,7 @@ ALSO: dict[tuple[str, str], str] = {
     ("read_log", "goal"): "goal",
     ("Drifting", "start"): "start|end has shape",
     ("catalog_entry", "name"): "name|called",
-    ("Barycentric", "simplices"): "simpl",
     ("fit_hats", "values"): "values|row",
-    ("fit_splines", "values"): "values|row",
     ("fit_clusters", "table"): "table|row|values",
     ("CovariateLearner.begin", "covariates"): "value|row",
     ("CovariateLearner.progress", "covariates"): "value|row",

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from goalbound.adapters.covariates import (
     Additive,
-    Barycentric,
     Categories,
-    Composition,
     Hats,
     Periodic,
     SoftClusters,
-    Splines,
     Tensor,
 )
-
-SCATTERED = np.random.default_rng(7).normal(size=(9, 3))
 
 numbers = st.one_of(
     st.floats(-3.0, 12.0),
@@ -33,22 +27,16 @@ MAPS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "hats": (Hats([0, 1, 2.5, 10], clamp=True), numbers),
     "hats far apart": (Hats([-8e307, 0, 8e307], clamp=True), numbers),
     "hats near together": (Hats([0, 5e-324, 1e-323], clamp=True), numbers),
-    "steps": (Splines([0, 1, 2.5, 10], degree=0, clamp=True), numbers),
-    "splines": (Splines([0, 1, 2.5, 3, 10], clamp=True), numbers),
-    "stiff splines": (Splines([-1e-300, 0, 5e-324, 1e300], degree=5, clamp=True), numbers),
     "periodic": (Periodic.even(24, count=5), numbers),
     "uneven period": (Periodic(7.5, [1, 1.25, 6, 8.4]), numbers),
     "categories": (Categories(["A", "B", 1]), words),
-    "composition": (Composition(["p", "q", "r"]), st.tuples(*[st.floats(0.0, 1.7e308)] * 3).filter(any)),
     "clusters": (SoftClusters([[0, 0], [10, 0], [5, 5]], 3.0, scales=[1, 2]), st.tuples(numbers, numbers)),
     "sharp clusters": (SoftClusters([[0.0], [1e-9], [1e9]], 1e-12), st.tuples(numbers)),
-    "triangles": (Barycentric([[0, 0], [10, 0], [0, 10], [10, 10], [4, 5]], clamp=True), st.tuples(numbers, numbers)),
-    "tetrahedra": (Barycentric(SCATTERED, clamp=True), st.tuples(numbers, numbers, numbers)),
     "additive": (
         Additive([Hats([0, 10], clamp=True), Categories(["A"]), Periodic.even(7, count=3)], [0, 1, 0], [0.5, 0.2, 0.3]),
         st.tuples(numbers, words),
     ),
-    "tensor": (Tensor([Splines([0, 10], clamp=True), Categories(["A"])], [0, 1]), st.tuples(numbers, words)),
+    "tensor": (Tensor([Hats([0, 4, 10], clamp=True), Categories(["A"])], [0, 1]), st.tuples(numbers, words)),
     "nested": (
         Additive(
             [Tensor([Hats([0, 3], clamp=True), Hats([0, 5], clamp=True)], [0, 1]), Hats([0, 9], clamp=True)],

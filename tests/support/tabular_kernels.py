@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goalbound.baselines import Method, TabularLearner, TabularOptions
-from goalbound.baselines.kernels.confidence import record, update_pair
-from goalbound.baselines.kernels.state import Constants, EpisodeState, LearnerState
+from goalbound.baselines import Method, TabularLearner, TabularOptions, loop
+from goalbound.baselines.planning import record
+from goalbound.baselines.protocol import kernel_of, update_pair
+from goalbound.baselines.state import Constants, EpisodeState, LearnerState
+from goalbound.jit.compile import Kernel, Slot
 from goalbound.models import Support
 from tests.reference.tabular_sets import Data, Declared
 
@@ -18,11 +20,22 @@ PAIRS, GOAL, DELTA = 6, 3, 0.1
 
 
 class Arguments(NamedTuple):
-    """The arrays of a learner and of one episode, by the names that kernels have for them."""
+    """The arrays of a learner and of one episode, by the names that kernels have for them; and its method."""
 
     constants: Constants
     learner: LearnerState
     episode: EpisodeState
+    method: Method
+
+    def kernel(self, kernel: Kernel | Slot) -> Kernel:
+        """A kernel of the loop as the method has it, or what the method fills a slot with."""
+        filling = {**loop.DEFAULTS, **self.method.room.filling}
+        return kernel_of(filling[kernel] if isinstance(kernel, Slot) else kernel, self.method.name)
+
+    def update(self, pair: int) -> None:
+        """The method looks at the data of a pair."""
+        self.kernel(update_pair).python(self.constants, self.learner, pair)
+        self.learner.visits_used[pair] = self.learner.counts.visits[pair]
 
     def record(self, pair: int, to: int, loss: float) -> None:
         """A step enters the counts; nobody has looked at it yet."""
@@ -46,7 +59,7 @@ def arguments(method: Method, *, loss_floor: float = 0.1, **options: Any) -> Arg
         SUPPORT, method, loss_floor=loss_floor, options=TabularOptions(delta=DELTA, **options),
         rng=np.random.default_rng(0),
     )  # fmt: skip
-    return Arguments(learner._constants, learner._state, learner._new_episode_state())
+    return Arguments(learner._constants, learner._state, learner._new_episode_state(), method)
 
 
 class Filled(NamedTuple):
@@ -66,5 +79,5 @@ def filled(method: Method, seed: int, *, loss_floor: float = 0.1) -> Filled:
             loss = float(rng.random())
             case.record(pair, int(to), loss)
             data.record(pair, loss, int(to))
-        update_pair.python(case.constants, case.learner, pair)
+        case.update(pair)
     return Filled(case, Declared(SUPPORT, delta=DELTA, loss_floor=loss_floor, scale=method.scale), data)

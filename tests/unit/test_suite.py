@@ -23,7 +23,10 @@ MIRRORED = (
 )  # fmt: skip
 """The packages whose modules each have a test file of their name: all."""
 TESTED_ELSEWHERE: dict[str, str] = {
-    "baselines/card.py": "unit/learners/test_card.py",
+    "baselines/protocol.py": "unit/baselines/test_loop.py",
+    "baselines/methods/bernstein.py": "unit/baselines/test_planning_estimates.py",
+    "baselines/methods/hoeffding.py": "unit/baselines/test_loop.py",
+    "baselines/methods/uc.py": "unit/baselines/test_planning.py",
     "models/arrays.py": "unit/planning/kernels",  # two structs without a function, which all of these kernels take
     "learners/protocol.py": "unit/testing/test_learner.py",  # protocols: what is checked of them at run time
     "planning/robust_values.py": "unit/planning/test_policy_bounds.py",

@@ -2,8 +2,7 @@
 
 from goalbound.baselines.factories import bernstein_ssp, eb_ssp, hoeffding_ssp, psrl_ssp, uc_ssp, ulcvi
 from goalbound.baselines.learner import TabularLearner
-from goalbound.baselines.method import Method
-from goalbound.baselines.settings import TabularOptions, TabularSettings
+from goalbound.baselines.settings import Method, TabularOptions, TabularSettings
 
 __all__ = [
     "Method",

@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from goalbound.baselines.learner import TabularLearner
-from goalbound.baselines.method import Method
-from goalbound.baselines.settings import TabularOptions
+from goalbound.baselines.settings import Method, TabularOptions
 from goalbound.models import Support
 
 
@@ -48,12 +47,7 @@ def uc_ssp(
 
 
 def hoeffding_ssp(
-    support: Support,
-    *,
-    loss_floor: float,
-    loss_bound: float,
-    scale: float = 1.0,
-    options: TabularOptions | None = None,
+    support: Support, *, loss_floor: float, loss_bound: float, scale: float = 1.0, options: TabularOptions | None = None
 ) -> TabularLearner:
     """Hoeffding-SSP: optimism in L1 balls, a new plan whenever a pair is met that is not known.
 

@@ -9,27 +9,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.baselines.card import tabular_card
-from goalbound.baselines.kernels import algorithm, planning, psrl
-from goalbound.baselines.kernels.episode_loop import play
-from goalbound.baselines.kernels.state import (
-    HOEFFDING,
-    PSRL,
-    UC,
-    EpisodeState,
-    LearnerState,
-    copied,
-    new_episode_state,
-    new_learner_state,
-)
-from goalbound.baselines.method import Method
+from goalbound.baselines import loop
+from goalbound.baselines.planning import replan
+from goalbound.baselines.protocol import chosen_pair, draw_model, kernel_of
 from goalbound.baselines.saved_state import check_episode_states, check_learner_state, check_size
-from goalbound.baselines.settings import TabularOptions, TabularSettings, checked_losses
+from goalbound.baselines.settings import Method, TabularOptions, TabularSettings, checked_losses
+from goalbound.baselines.state import EpisodeState, LearnerState, copied, new_episode_state, new_learner_state
 from goalbound.errors import ArgumentError, FileFormatError
+from goalbound.jit.compile import Kernel, Slot
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.batch import Batch
 from goalbound.learners.border import in_own_unit
-from goalbound.learners.card import Card
+from goalbound.learners.card import NOTHING, PROVEN, UNPROVEN, Card, LearnerCard
 from goalbound.learners.checks import check_context_free, check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.plan import Plan
@@ -38,6 +29,23 @@ from goalbound.models import LinearCSSP, Support
 from goalbound.models.files.ranges import matching
 from goalbound.models.validation import check_type, set_readonly
 from goalbound.planning.extended_value_iteration import value_bounds
+
+
+def tabular_card(learner: Any) -> LearnerCard:
+    """The card of a context-free learner. The papers prove their constants as they are, and not larger ones."""
+    method = learner.settings.method
+    proven = method.scale == 1.0 and not learner.caveats
+    return LearnerCard(
+        sees=NOTHING,
+        has_known_test=method.room.known_after is not None,
+        guarantee=PROVEN if proven else UNPROVEN,
+        theorem=method.room.source if proven else "",
+        quantity=method.room.quantity,
+        constants="its paper",
+        scale=method.scale,
+        delta=learner.settings.delta,
+        caveats=learner.caveats,
+    )
 
 
 class TabularLearner(LearnerBase):
@@ -68,7 +76,6 @@ class TabularLearner(LearnerBase):
     card = Card(tabular_card)
     settings: TabularSettings
     _state: LearnerState
-    _loop = play
     _settings_type = TabularSettings
 
     def __init__(
@@ -91,7 +98,7 @@ class TabularLearner(LearnerBase):
         self._init_base(support, settings, rng)
         self._constants = settings.constants(support, self.known_losses)
         ceiling = np.inf if method.value_cap is None else float(method.value_cap)
-        self._state = new_learner_state(self._constants, ceiling=ceiling)
+        self._state = new_learner_state(self._constants, shape=method.room.shape, ceiling=ceiling)
         self._arrays = self._new_episode_state()
 
     @property
@@ -109,7 +116,7 @@ class TabularLearner(LearnerBase):
     @property
     def loss_bound(self) -> float | None:
         """B: as given, or as far as doubling has come; None if the method has none."""
-        if self.method.name not in ("hoeffding-ssp", "eb-ssp", "ulcvi"):
+        if "loss_bound" not in (*self.method.room.needs, *self.method.room.defaults):
             return None
         return float(self._state.totals["loss_bound"])
 
@@ -122,7 +129,7 @@ class TabularLearner(LearnerBase):
         check_context_free(context)
         id = self._checked_id(id)
         episode_state = self._new_episode_state()
-        algorithm.begin.python(self._state, episode_state)
+        loop.begin.python(self._state, episode_state)
         return LearnerEpisode(self, episode_state, id=id)
 
     @in_own_unit
@@ -134,12 +141,12 @@ class TabularLearner(LearnerBase):
         """
         check_context_free(context)
         learner_state = self._state
-        if self._constants.method in (UC, HOEFFDING, PSRL) or learner_state.totals["stale"]:
+        if self.method.room.looks_again or learner_state.totals["stale"]:
             learner_state = copied(learner_state)
             self._plan_in(learner_state)
         iteration = learner_state.main.iteration
         values = iteration.values.copy()
-        if self.method.needs_positive_losses:
+        if self.method.room.positive_losses:
             values, _ = value_bounds(values, float(iteration.progress["residual"]), self._constants.floor)
         return Plan(
             self.support,
@@ -150,15 +157,18 @@ class TabularLearner(LearnerBase):
 
     def _plan_in(self, learner_state: LearnerState) -> None:
         run = self._effort.engine(self.support.triples)
-        if self._constants.method == PSRL:
-            run(psrl.mean_model)(self._constants, learner_state)
-            ended = run(planning.replan)(
+        mean_model = self.method.room.mean_model
+        if mean_model is not None:
+            run(mean_model)(self._constants, learner_state)
+            ended = run(self._kernel(replan))(
                 self._constants, learner_state, learner_state.main, self._constants.tolerance, self.MOST_SWEEPS
             )
         else:
             episode_state = self._new_episode_state()
-            algorithm.begin.python(learner_state, episode_state)
-            ended = run(algorithm.plan_episode)(self._constants, learner_state, episode_state, self.MOST_SWEEPS)
+            loop.begin.python(learner_state, episode_state)
+            ended = run(self._kernel(loop.plan_episode))(
+                self._constants, learner_state, episode_state, self.MOST_SWEEPS
+            )
         if not ended:
             raise self._stopped()
 
@@ -168,32 +178,43 @@ class TabularLearner(LearnerBase):
             check_context_free(np.full(context_size, 1.0 / context_size))
         check_leads(self.support, problem)
 
+    def _kernel(self, kernel: Kernel) -> Kernel:
+        """A kernel of the loop with the slots of the method filled."""
+        return kernel_of(kernel, self.method.name)
+
+    def _slot(self, slot: Slot) -> Kernel:
+        """What fills a slot."""
+        return self._kernel({**loop.DEFAULTS, **self.method.room.filling}[slot])
+
+    def _loop_of(self, batch: Batch) -> Kernel:
+        return self._kernel(loop.play)
+
     def _new_episode_state(self) -> EpisodeState:
         return new_episode_state(self.support.states)
 
     def _choose(self, episode_state: EpisodeState, state: int, allowed: NDArray[np.int64] | None) -> int:
         """What is done in a few operations is done as Python: calls cost more."""
         constants, learner_state = self._constants, self._state
-        if not algorithm.plan_is_valid.python(constants, learner_state, episode_state, state):
+        if not self._kernel(loop.plan_is_valid).python(constants, learner_state, episode_state, state):
             run = self._effort.engine(self.support.triples)
-            if algorithm.needs_draws.python(constants, learner_state):
-                run(psrl.draw_model)(constants, learner_state, self._rng)
+            if self.settings.draws:
+                run(self._slot(draw_model))(constants, learner_state, self._rng)
             before = self._sweeps
-            ended = run(algorithm.plan_episode)(constants, learner_state, episode_state, self.MOST_SWEEPS)
+            ended = run(self._kernel(loop.plan_episode))(constants, learner_state, episode_state, self.MOST_SWEEPS)
             self._effort.spent += (self._sweeps - before) * self.support.triples
             if not ended:
                 raise self._stopped()
-        planned = int(algorithm.chosen_pair.python(constants, learner_state, episode_state, state))
+        planned = int(self._slot(chosen_pair).python(constants, learner_state, episode_state, state))
         if allowed is None or planned in allowed:
             return planned
-        return int(algorithm.best_pair.python(constants, learner_state, episode_state, allowed))
+        return int(self._kernel(loop.best_pair).python(constants, learner_state, episode_state, allowed))
 
     def _observe(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        algorithm.observe.python(self._constants, self._state, episode._arrays, pair, place, loss)
+        self._kernel(loop.observe).python(self._constants, self._state, episode._arrays, pair, place, loss)
 
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
         arrived = self.support.next_state[place] == self.support.states
-        algorithm.learn_step.python(self._constants, self._state, pair, place, loss, arrived)
+        self._kernel(loop.learn_step).python(self._constants, self._state, pair, place, loss, arrived)
         episode._arrays.progress["steps"] += 1  # of the interval, whoever took it
 
     def _checked_context(self, context: Any) -> NDArray[np.float64]:
@@ -201,7 +222,7 @@ class TabularLearner(LearnerBase):
         return np.ones(1)
 
     def _learn_steps(self, steps: StepArrays) -> None:
-        self._effort.engine(len(steps.pairs))(algorithm.learn_steps)(self._constants, self._state, steps)
+        self._effort.engine(len(steps.pairs))(self._kernel(loop.learn_steps))(self._constants, self._state, steps)
 
     def _before_playing(self, batch: Batch) -> None:
         for context in np.unique(batch.seen, axis=0):

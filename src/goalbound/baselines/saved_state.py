@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.baselines.kernels.state import ULCVI, EpisodeState, LearnerState, PlanningModel, VisitCounts
 from goalbound.baselines.settings import TabularSettings
+from goalbound.baselines.state import EpisodeState, LearnerState, PlanningModel, VisitCounts
 from goalbound.errors import FileFormatError
 from goalbound.models import Support
 from goalbound.models.files.ranges import LARGEST, MANY, within, within_record
@@ -20,7 +20,7 @@ _TABLE = "state.workspace.table"
 
 def check_size(arrays: Mapping[str, NDArray[Any]], support: Support, settings: TabularSettings) -> None:
     """The largest array is there, so that a header alone cannot claim memory."""
-    shape = (settings.method.horizon if settings.method.code == ULCVI else 0, support.states)
+    shape = (settings.method.horizon, support.states)
     if _TABLE not in arrays or arrays[_TABLE].shape != shape:
         raise FileFormatError(f"{_TABLE} is missing or not of shape {shape}, as support and method ask")
 

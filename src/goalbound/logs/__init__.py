@@ -13,8 +13,7 @@ Log(2 steps, 1 case, 2 states, 2 pairs; support inferred)
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.log import Log, LogArrays, SkippedRow
 from goalbound.logs.loss_floor import PairBelowFloor, pairs_below_floor
-from goalbound.logs.off_policy import evaluate_policy
-from goalbound.logs.policy_evaluation import PolicyEstimate, PolicyEvaluation
+from goalbound.logs.off_policy import PolicyEstimate, PolicyEvaluation, evaluate_policy
 from goalbound.logs.read import read_log
 from goalbound.logs.report import LogReport, PairReport
 

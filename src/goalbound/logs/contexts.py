@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from goalbound.adapters.covariates import Categories, CovariateMap
 from goalbound.adapters.covariates.columns import listed
-from goalbound.errors import ArgumentError, InputError
+from goalbound.errors import InputError
 from goalbound.logs.columns import LogColumns
 from goalbound.logs.tables import Table, Values
-from goalbound.logs.values import read_numbers
+from goalbound.logs.values import cells_of, read_numbers
 from goalbound.models.validation import ROW_TOLERANCE, short_repr
 
 ONE_COLUMN = ("value",)
@@ -55,10 +55,7 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
             at = int(np.argmax(wrong[row]))
             value = rows[row, at]
             return numbers[at].reason(row) if np.isnan(value) else f"{value:g} is not in [0, 1]"
-        return (
-            f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or covariates with the map "
-            "Composition([...]), which divides by the sum"
-        )
+        return f"the weights sum to {sums[row]:.12g}, not 1; give more digits, or divide each row by its sum first"
 
     exact = np.abs(sums - 1.0) <= (len(names) + 4) * 2.0**-52
     scale = np.where(bad | exact, 1.0, np.where(sums > 0.0, sums, 1.0))
@@ -66,7 +63,6 @@ def _weights(table: Table, names: tuple[str, ...]) -> Contexts:
 
 
 def _mapped(table: Table, names: tuple[str, ...], map: CovariateMap) -> Contexts:
-    names = _ordered(map, names)
     words = _word_columns(map, names)
     columns = {name: _cells(table.columns[name], table.is_text and name not in words) for name in names}
     if table.is_text:
@@ -109,7 +105,7 @@ def _blamed(reason: str, names: tuple[str, ...]) -> str:
     return ", ".join(names)
 
 
-def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Values], row: int) -> Any:
+def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dict[str, Any], row: int) -> Any:
     """The context of one row, or the reason why there is none."""
     cells = {name: [values[row]] for name, values in columns.items()}
     try:
@@ -121,22 +117,6 @@ def _one(map: CovariateMap, shape: Callable[[dict[str, Any]], Any], columns: dic
 
 def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _ordered(map: CovariateMap, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns in the order in which a map reads them, where it knows them by name; else as they are given."""
-    known = tuple(map.column_names)
-    if getattr(map, "columns", None) is not None or len(known) != len(names):
-        return names
-    if set(known) == set(names):
-        return known
-    for place, name in enumerate(names):
-        if name in known and known[place] != name:
-            raise ArgumentError(
-                f"covariates[{place}] is {short_repr(name)}, which is column {known.index(name)} of the map, whose "
-                f"columns are {', '.join(known)}; give the columns in this order, or call all of them so"
-            )
-    return names
 
 
 def _as_map_reads(map: CovariateMap, names: tuple[str, ...]) -> Callable[[dict[str, Any]], Any]:
@@ -193,15 +173,17 @@ def _known(column: Any, names: tuple[str, ...]) -> bool:
     return column in names if isinstance(column, str) else column < len(names)
 
 
-def _cells(values: Values, numbers: bool) -> Values:
+def _cells(column: Values, numbers: bool) -> list[Any] | NDArray[Any]:
     """The cells of a column as a map reads them: an empty one is missing, and text of a number is the number."""
-    if isinstance(values, np.ndarray):
-        return values
-    if numbers:
-        found = read_numbers(values).values
-        if np.isfinite(found).all():
-            return found
-        read = found.tolist()
-        return [number if number == number else (cell if cell and cell.strip() else None)
-                for number, cell in zip(read, values, strict=True)]  # fmt: skip
-    return [None if isinstance(cell, str) and not cell.strip() else cell for cell in values]
+    if not isinstance(column, list) and str(column.type) in _NUMERIC:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    cells = [None if isinstance(cell, str) and not cell.strip() else cell for cell in cells_of(column)]
+    if not numbers:
+        return cells
+    read = read_numbers(column).values
+    if np.isfinite(read).all():
+        return read
+    return [number if number == number else cell for number, cell in zip(read.tolist(), cells, strict=True)]
+
+
+_NUMERIC = {"float", "double", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}

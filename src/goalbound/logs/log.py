@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError
 from goalbound.logs.report import LogReport, log_report
-from goalbound.logs.times import LogTimes
+from goalbound.logs.values import LogTimes
 from goalbound.models import Step, Support
 from goalbound.models.amounts import HasUnit
 from goalbound.models.validation import check_int, restore_readonly, set_readonly, short_repr

@@ -17,8 +17,7 @@ from goalbound.logs.columns import LogColumns
 from goalbound.logs.contexts import Contexts, read_contexts
 from goalbound.logs.log import Log, LogArrays, SkippedRow
 from goalbound.logs.tables import Table, read_table
-from goalbound.logs.times import LogTimes, times_of
-from goalbound.logs.values import read_names, read_numbers, read_times
+from goalbound.logs.values import LogTimes, read_names, read_numbers, read_times
 from goalbound.models import GOAL, LossScale, Support
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.triples import from_triples
@@ -46,9 +45,8 @@ def read_log(
     """The checked steps of a table.
 
     Args:
-        table: a pandas or polars data frame, an Arrow table, whatever has ``__arrow_c_stream__`` or ``__dataframe__``,
-            a dict of columns, a list of records, or the path of a CSV (UTF-8, first line the names) or Parquet file.
-            Tables of Arrow and Parquet files need pyarrow.
+        table: a pandas or polars data frame, an Arrow table, whatever has ``__arrow_c_stream__``, a dict of columns, a
+            list of records, or the path of a CSV (UTF-8, first line the names) or Parquet file. Reading needs pyarrow.
         columns: the names of the columns.
         goal: what the log calls the goal. It is kept as the ``goal_name`` of the support. With a support its
             ``goal_name`` and ``"goal"`` are the goal too.
@@ -231,7 +229,7 @@ def _read_cells(table: Table, request: _Request, faults: Faults) -> tuple[_Cells
         times = read_times(table.columns[columns.time])
         faults.add(~times.known, columns.time, times.reason)
         time, timed = times.values, times.known
-        log_times = times_of(table.columns[columns.time], times)
+        log_times = times.of_log()
     state, following, state_names = _read_states(table, request, faults)
     action, action_names = _read_actions(table, request, faults)
     losses, clipped = _read_losses(table, request, faults)

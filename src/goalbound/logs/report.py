@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goalbound.logs.rare_names import rare_names
 from goalbound.terminal import pluralize, table
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ RARE = 0.1
 SHOWN = 20
 """Rows of a table in the text; the rest is counted."""
 _NAME_WIDTH = 40
+FEW = 2
+"""A name that more steps have is no slip."""
+NAMES_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class PairReport:
         state, action: names, or numbers as text.
         visits: how often it was tried.
         mean_loss: in the unit; NaN if it was never tried.
-        next_states: how often each next state followed, by name; the goal is "goal".
+        next_states: how often each next state followed, by name; the goal by its own.
     """
 
     state: str
@@ -144,7 +149,7 @@ def log_report(log: Log) -> LogReport:
     counts = np.bincount(places, minlength=support.triples)
     states = support.state_names or tuple(map(str, range(support.states)))
     actions = support.action_names or tuple(map(str, range(support.actions)))
-    following = (*states, "goal")
+    following = (*states, support.goal_name)
     reports = tuple(
         PairReport(
             states[support.pair_state[pair]], actions[support.pair_action[pair]], int(visits[pair]),
@@ -220,3 +225,56 @@ def _warnings(log: Log, never_tried: float, empty: list[str]) -> tuple[str, ...]
         "no log can show whether actions depended on something that was not recorded; if they did, no bound holds"
     )
     return tuple(found)
+
+
+def rare_names(log: Log) -> tuple[str, ...]:
+    """A sentence about states, actions and pairs of an inferred support that were seen once or twice, or none.
+
+    An estimate of a pair with so few steps is near no loss and the goal, so that a misspelt action looks cheap. Names
+    that are like one that was seen more often come first, with that one.
+    """
+    if not log.support_inferred:
+        return ()
+    support, pairs = log.support, log.steps.pairs
+    states = np.bincount(support.pair_state[pairs], minlength=support.states)
+    actions = np.bincount(support.pair_action[pairs], minlength=support.actions)
+    visits = np.bincount(pairs, minlength=support.pairs)
+    found = [*_rare("state", support.state_names or (), states), *_rare("action", support.action_names or (), actions)]
+    of_known = (visits <= FEW) & (states[support.pair_state] > FEW) & (actions[support.pair_action] > FEW)
+    found += [
+        (1, f"{_quoted(log, int(support.pair_action[pair]))} in {_state(log, int(support.pair_state[pair]))}")
+        for pair in np.flatnonzero(of_known)
+    ]
+    if not found:
+        return ()
+    listed = [text for _, text in sorted(found, key=lambda one: one[0])]
+    more = f" and {len(listed) - NAMES_LISTED} more" if len(listed) > NAMES_LISTED else ""
+    names = f"{', '.join(listed[:NAMES_LISTED])}{more}"
+    return (f"seen once or twice, perhaps misspelt: {names}. An inferred support has them all",)
+
+
+def _rare(what: str, names: Sequence[str], counts: NDArray[np.int64]) -> list[tuple[int, str]]:
+    """The names that were seen so seldom, those that resemble another one with rank 0."""
+    common = {_plain(name): name for name, count in zip(names, counts.tolist(), strict=True) if count > FEW}
+    found = []
+    for name, count in zip(names, counts.tolist(), strict=True):
+        if count > FEW:
+            continue
+        like = difflib.get_close_matches(_plain(name), common, n=1)
+        hint = f'; did you mean "{_short(common[like[0]])}"?' if like else ""
+        found.append((0 if like else 1, f'the {what} "{_short(name)}" ({pluralize(count, "step")}{hint})'))
+    return found
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def _quoted(log: Log, action: int) -> str:
+    names = log.support.action_names
+    return f'"{_short(names[action])}"' if names else f"action {action}"
+
+
+def _state(log: Log, state: int) -> str:
+    names = log.support.state_names
+    return f'"{_short(names[state])}"' if names else f"state {state}"

@@ -20,8 +20,8 @@ from goalbound.extras import EXTRAS, install_command
 from goalbound.models.files.io import LIMIT, as_format_errors, file_name, read_bytes
 from goalbound.models.validation import short_repr
 
-Values = list[Any] | NDArray[Any]
-"""One value for each row."""
+Values = Any
+"""One value for each row: an Arrow array where all are of one kind that Arrow knows, else a list."""
 
 DELIMITERS = (",", ";", "\t")
 _PARQUET, _ZIP = b"PAR1", b"PK\x03\x04"
@@ -35,6 +35,7 @@ own. Logs have some 3 bytes for each row in Parquet and unpack to 10 to 20 times
 _KINDS = (
     "give a pandas, polars or Arrow table, a dict of columns, a list of records, or the path of a CSV or Parquet file"
 )
+_ONE_VALUE = "it needs one number, text or date in each row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Table:
     """The columns that were asked for.
 
     Attributes:
-        columns: by name; all of the same length.
+        columns: by name, all of the same length.
         rows: how many rows there are.
         path: the file, or None.
         lines: [rows] the line of the file on which each row begins, or None.
@@ -125,7 +126,7 @@ def _read_csv(text: str, names: Sequence[str], path: str, packed: int | None) ->
         raise FileFormatError(f"line {begin}: {_csv_reason(error)}") from None
     if "'" in text:  # of texts that were written as what is no formula
         cells = [cell if cell is None else unescaped(cell) for cell in cells]
-    columns = {name: cells[place :: len(names)] for place, name in enumerate(names)}
+    columns = {name: as_column(cells[place :: len(names)]) for place, name in enumerate(names)}
     return Table(columns, len(lines), path, np.array(lines, dtype=np.int64), ragged)
 
 
@@ -180,7 +181,8 @@ def _parquet_columns(data: bytes, names: Sequence[str], size: int) -> dict[str, 
             _check_packed(rows, unpacked, size, _PARQUET_REMEDY)
             batches.append(batch)
         table = pyarrow.Table.from_batches(batches, None if batches else file.schema_arrow)
-        return {name: _words(table[name]) or _plain(table[name]) for name in names}
+        table.validate(full=True)
+        return {name: as_column(table[name]) for name in names}
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())[:200]
         unread = "not yet implemented" in reason.lower()
@@ -200,9 +202,7 @@ def _check_claims(file: Any, names: Sequence[str], size: int) -> None:
         value = kind.value_type if types.is_dictionary(kind) else getattr(kind, "storage_type", kind)
         several = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
         if any(is_kind(value) for is_kind in several):
-            raise ArgumentError(
-                f"the column {short_repr(name)} holds {value}; it needs one number, text or date in each row"
-            )
+            raise ArgumentError(f"the column {short_repr(name)} holds {value}; {_ONE_VALUE}")
     groups = [file.metadata.row_group(group) for group in range(file.num_row_groups)]
     rows, unpacked = sum(group.num_rows for group in groups), sum(group.total_byte_size for group in groups)
     _check_packed(rows, unpacked, size, _PARQUET_REMEDY)
@@ -217,33 +217,25 @@ def _check_packed(rows: int, unpacked: int, size: int, remedy: str) -> None:
         raise FileFormatError(f"{unpacked} bytes when unpacked, of {size}, and the limit is {most}; {remedy}")
 
 
-def _words(column: Any) -> list[Any]:
-    """The texts of a column that is stored as dictionaries; none of another column."""
-    found: list[Any] = []
-    for chunk in column.chunks:
-        if not hasattr(chunk, "dictionary"):
-            return []
-        words = [*chunk.dictionary.to_pylist(), None]
-        codes = chunk.indices.fill_null(len(words) - 1)
-        found += map(words.__getitem__, codes.to_pylist())
-    return found
-
-
 def _columns_of(source: Any, names: Sequence[str]) -> dict[str, Values]:
     if isinstance(source, type) or source is None:
         raise ArgumentError(f"the table is {short_repr(source)}; {_KINDS}")
     if isinstance(source, list | tuple):
         return _from_records(source, names)
     there = _column_names(source)
+    if there is None and hasattr(source, "__arrow_c_stream__"):
+        try:
+            source = _pyarrow().table(source)
+        except (TypeError, ValueError, NotImplementedError) as error:  # ArrowInvalid is a ValueError
+            reason = " ".join(str(error).split())[:200]
+            raise ArgumentError(f"the table could not be read ({reason}); {_KINDS}") from None
+        there = source.column_names
     if there is None:
-        arrow = _as_arrow(source)
-        if arrow is None:
-            raise ArgumentError(f"the table is of the type {type(source).__name__}; {_KINDS}")
-        source, there = arrow, arrow.column_names
+        raise ArgumentError(f"the table is of the type {type(source).__name__}; {_KINDS}")
     for name in names:
         if name not in there:
             raise _no_column(name, there)
-    return {name: _plain(source[name]) for name in names}
+    return {name: as_column(source[name]) for name in names}
 
 
 def _column_names(source: Any) -> list[str] | None:
@@ -254,27 +246,11 @@ def _column_names(source: Any) -> list[str] | None:
         return None if source.dtype.names is None else list(source.dtype.names)
     if not hasattr(source, "__getitem__"):
         return None
-    for found in (getattr(source, "column_names", None), getattr(source, "columns", None)):
-        if found is not None and not callable(found):
-            names = [name for name in found if isinstance(name, str)]
-            if names:
-                return names
+    for listed in (getattr(source, "column_names", None), getattr(source, "columns", None)):
+        names = [] if listed is None or callable(listed) else [name for name in listed if isinstance(name, str)]
+        if names:
+            return names
     return None
-
-
-def _as_arrow(source: Any) -> Any:
-    """A pyarrow table of what has the protocols of Arrow or of data frames; None for other things."""
-    if not hasattr(source, "__arrow_c_stream__") and not hasattr(source, "__dataframe__"):
-        return None
-    pyarrow = _pyarrow()
-    try:
-        if hasattr(source, "__arrow_c_stream__"):
-            return pyarrow.table(source)
-        from pyarrow.interchange import from_dataframe
-
-        return from_dataframe(source)
-    except (pyarrow.ArrowException, TypeError, ValueError, NotImplementedError) as error:
-        raise ArgumentError(f"the table could not be read ({' '.join(str(error).split())[:200]}); {_KINDS}") from None
 
 
 def _from_records(source: Sequence[Any], names: Sequence[str]) -> dict[str, Values]:
@@ -284,35 +260,59 @@ def _from_records(source: Sequence[Any], names: Sequence[str]) -> dict[str, Valu
         for name in names:
             if name not in record:
                 raise ArgumentError(f"row {row} has no column {short_repr(name)}; there are {_listing(record)}")
-    return {name: [record[name] for record in source] for name in names}
+    return {name: as_column([record[name] for record in source]) for name in names}
 
 
-def _plain(column: Any) -> Values:
-    """The values as NumPy numbers or dates, or as Python has them."""
-    if isinstance(column, np.ma.MaskedArray):
-        return list(column.tolist())
-    if not isinstance(column, np.ndarray) and hasattr(column, "to_numpy"):
-        column = _as_numpy(column)
-    if isinstance(column, np.ndarray):
-        if column.ndim != 1:
-            raise ArgumentError(f"a column of the table has shape {column.shape}; it needs one value for each row")
-        return column if column.dtype.kind in "iufM" else list(column.tolist())
-    if isinstance(column, str | bytes) or not isinstance(column, Iterable):
-        raise ArgumentError(f"a column of the table is {short_repr(column)}; it needs one value for each row")
-    return list(column)
+def as_column(cells: Any) -> Values:
+    """The values of a column as an Arrow array; as a list where they are of several kinds.
 
-
-def _as_numpy(column: Any) -> Any:
-    try:
+    >>> as_column(["a", None]).type, as_column([1, "a"])
+    (DataType(string), [1, 'a'])
+    """
+    pyarrow = _pyarrow()
+    if isinstance(cells, pyarrow.Array | pyarrow.ChunkedArray):
+        return _one_array(cells)
+    if isinstance(cells, np.ma.MaskedArray):
+        return list(cells.tolist())
+    if not isinstance(cells, np.ndarray) and hasattr(cells, "to_numpy"):
         try:
-            return column.to_numpy(zero_copy_only=False)  # Arrow arrays
-        except TypeError:
-            return column.to_numpy()
-    except Exception as error:  # of whatever library the column is
+            cells = cells.to_numpy()
+        except Exception as error:  # of whatever library the column is
+            reason = " ".join(str(error).split())[:200]
+            raise ArgumentError(f"a column of the table could not be read ({reason}); {_ONE_VALUE}") from None
+    if isinstance(cells, np.ndarray) and cells.ndim != 1:
+        raise ArgumentError(f"a column of the table has shape {cells.shape}; it needs one value for each row")
+    if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
+        raise ArgumentError(f"a column of the table is {short_repr(cells)}; it needs one value for each row")
+    plain = isinstance(cells, np.ndarray) and cells.dtype.kind in "iufM"
+    cells = cells if plain else cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
+    try:
+        if plain or set(map(type, cells)) in ({int}, {float}):
+            return pyarrow.array(cells)
+        if set(map(type, cells)) - {type(None)} == {str}:
+            return pyarrow.array(cells, pyarrow.string())
+    except (
+        pyarrow.ArrowException,
+        OverflowError,
+        UnicodeError,
+    ):  # whole numbers of 80 bits, lone surrogates
+        cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    return cells
+
+
+def _one_array(column: Any) -> Any:
+    """An Arrow column in one piece, its texts checked; texts of other layouts than the common ones are converted."""
+    pyarrow = _pyarrow()
+    try:
+        column.validate(full=True)
+        if isinstance(column, pyarrow.ChunkedArray):
+            column = column.unify_dictionaries().combine_chunks()
+        if str(column.type) == "string_view":
+            column = column.cast(pyarrow.large_string())
+    except (pyarrow.ArrowException, UnicodeError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise ArgumentError(
-            f"a column of the table could not be read ({reason}); it needs one number, text or date in each row"
-        ) from None
+        raise ArgumentError(f"a column of the table could not be read ({reason}); {_ONE_VALUE}") from None
+    return column
 
 
 def _checked(columns: Mapping[str, Values], path: str | None) -> Table:

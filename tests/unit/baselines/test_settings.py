@@ -53,7 +53,7 @@ def test_settings_that_cannot_be_say_why(changed: dict[str, Any], message: str) 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_losses_of_zero_need_an_added_loss_where_the_method_plans_with_positive_ones(name: str) -> None:
-    if METHODS[name].needs_positive_losses:
+    if METHODS[name].room.positive_losses:
         with pytest.raises(InputError, match="give a loss_floor, or an added_loss"):
             TabularLearner(ONE, METHODS[name], loss_floor=0.0)
     else:

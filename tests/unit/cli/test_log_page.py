@@ -60,7 +60,7 @@ def test_the_page_shows_counts_losses_contexts_and_warnings():
     words = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", words))
     assert "3 steps of 3 cases, 0 of them open; 0 rows skipped. 1 state, 2 pairs" in words
-    assert "sick rest 2 18 goal 2" in words  # (6 + 30) / 2 min
+    assert "sick rest 2 18 well 2" in words  # (6 + 30) / 2 min
     assert "Losses in min" in words
     assert "at 20 1.5" in words
     assert "the support was inferred" in words

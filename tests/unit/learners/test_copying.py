@@ -25,14 +25,11 @@ from goalbound import (
 )
 from goalbound.adapters.covariates import (
     Additive,
-    Barycentric,
     Categories,
-    Composition,
     CovariateLearner,
     Hats,
     Periodic,
     SoftClusters,
-    Splines,
     Tensor,
 )
 from goalbound.around.contexts import ContextBlind, Discretized
@@ -256,12 +253,9 @@ def test_open_episodes_inside_other_learners_are_copied(way: str) -> None:
 
 MAPS = {
     "hats": (Hats([20, 80], clamp=True), 35.0),
-    "splines": (Splines([20, 50, 80], degree=2), 35.0),
     "periodic": (Periodic(24, [0, 8, 16]), 3.0),
     "clusters": (SoftClusters([[0.0, 1.0], [1.0, 0.0]], temperature=1.0, missing=[0.5, 0.5]), [0.2, 0.3]),
-    "barycentric": (Barycentric([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0.2, 0.3]),
     "categories": (Categories(["a", "b"], missing=[0.5, 0.25, 0.25]), "a"),
-    "composition": (Composition(["clay", "sand"], missing=[0.5, 0.5]), [2.0, 6.0]),
     "additive": (Additive([Hats([0, 1]), Hats([0, 2])], ["x", "y"]), {"x": 0.5, "y": 0.5}),
     "tensor": (Tensor([Hats([0, 1]), Hats([0, 2])], ["x", "y"]), {"x": 0.5, "y": 0.5}),
 }

@@ -15,8 +15,8 @@ def test_counts_and_losses_are_those_of_the_log(small, how):
     assert (report.steps, report.cases, report.open_cases, report.never_tried) == (4, 2, 0, 0.0)
     drug, rest, weak = report.pairs
     assert (rest.state, rest.action, rest.visits, rest.mean_loss) == ("sick", "rest", 1, pytest.approx(6.0))
-    assert (drug.visits, drug.mean_loss, drug.next_states) == (2, pytest.approx(36.0), {"sick": 1, "goal": 1})
-    assert weak.next_states == {"goal": 1}
+    assert (drug.visits, drug.mean_loss, drug.next_states) == (2, pytest.approx(36.0), {"sick": 1, "well": 1})
+    assert weak.next_states == {"well": 1}
     assert report.loss_quantiles[0] == pytest.approx(6.0)
     assert report.loss_quantiles[2] == pytest.approx(21.0)  # between 12 and 30
     assert report.loss_quantiles[-1] == pytest.approx(60.0)

@@ -7,7 +7,21 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from goalbound.logs.values import EMPTY, read_names, read_numbers, read_times
+from goalbound.logs import values
+from goalbound.logs.tables import as_column
+from goalbound.logs.values import EMPTY
+
+
+def read_numbers(cells):
+    return values.read_numbers(as_column(cells))
+
+
+def read_times(cells):
+    return values.read_times(as_column(cells))
+
+
+def read_names(cells):
+    return values.read_names(as_column(cells))
 
 
 def test_numbers_are_read_from_text_numbers_and_decimals():

@@ -7,7 +7,6 @@ A map is fitted once, before learning, and never moves again; its digest is kept
 (array([0. , 0.5, 0.5, 0. ]), ('at 20', 'at 40', 'at 60', 'at 80'))
 """
 
-from goalbound.adapters.covariates.categorical import Categories, Composition
 from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.contexts import (
     ContextReport,
@@ -18,9 +17,9 @@ from goalbound.adapters.covariates.contexts import (
     uniform_numbers,
 )
 from goalbound.adapters.covariates.covariate_map import CovariateMap, MapResult
-from goalbound.adapters.covariates.fit import fill_missing, fit_categories, fit_clusters, fit_hats, fit_splines
+from goalbound.adapters.covariates.fit import fill_missing, fit_categories, fit_clusters, fit_hats
 from goalbound.adapters.covariates.learner import CovariateLearner
-from goalbound.adapters.covariates.multivariate import Barycentric, SoftClusters
+from goalbound.adapters.covariates.multivariate import FromTransformer, SoftClusters
 from goalbound.adapters.covariates.serialization import (
     load_map,
     map_as_json,
@@ -29,14 +28,11 @@ from goalbound.adapters.covariates.serialization import (
     map_from_settings,
     save_map,
 )
-from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
+from goalbound.adapters.covariates.univariate import Categories, Hats, Periodic
 
 __all__ = [
     "Additive",
-    "Barycentric",
     "Categories",
-    "Composition",
     "ContextReport",
     "CovariateContexts",
     "CovariateLearner",
@@ -46,14 +42,12 @@ __all__ = [
     "MapResult",
     "Periodic",
     "SoftClusters",
-    "Splines",
     "Tensor",
     "context_report",
     "fill_missing",
     "fit_categories",
     "fit_clusters",
     "fit_hats",
-    "fit_splines",
     "load_map",
     "map_as_json",
     "map_digest",

@@ -127,26 +127,15 @@ def number_column(values: Any) -> Floats:
     return np.array([_number(value, row) for row, value in enumerate(array.tolist())], dtype=np.float64)
 
 
-def number_rows(table: Any, width: int, names: Sequence[str] | None = None) -> Floats:
-    """[K, n] float64, NaN where a value is missing; rows of n values each.
-
-    With the ``names`` of the columns, what has names itself is read by them, in whatever order: records, data frames,
-    whole columns. All else is read by place.
-    """
-    keys = column_keys(table)
-    if names is not None and keys and all(isinstance(key, str) for key in keys):
-        columns = [_named_column(table, name, names) for name in names]
-        lengths = [len(column) for column in columns]
-        if len(set(lengths)) > 1:
-            raise ArgumentError(f"the columns have {lengths} rows; all need the same number")
-        return np.stack(columns, axis=1)
+def number_rows(table: Any, width: int) -> Floats:
+    """[K, n] float64, NaN where a value is missing; rows of n values each, read by place."""
     array = _as_array(table)
     if array.ndim == 0:
         raise ArgumentError(f"the table is {short_repr(table)}; give rows of {width} values each")
     if array.ndim == 2 and array.dtype.kind in "fiub" and array.shape[1] == width:
         return array.astype(np.float64)
-    given = table if keys is None or array.ndim != 2 else array
-    rows = [_row_values(row, place, width, names) for place, row in enumerate(given)]
+    given = table if column_keys(table) is None or array.ndim != 2 else array
+    rows = [_row_values(row, place, width) for place, row in enumerate(given)]
     for place, row in enumerate(rows):
         if len(row) != width:
             raise ArgumentError(f"row {place} has {len(row)} values; the map takes {width} columns")
@@ -154,40 +143,16 @@ def number_rows(table: Any, width: int, names: Sequence[str] | None = None) -> F
     return np.stack(columns, axis=1) if rows else np.empty((0, width))
 
 
-def _named_column(table: Any, name: str, names: Sequence[str]) -> Floats:
-    """A column of a table that holds whole columns; an error names it."""
-    try:
-        return number_column(column_of(table, name))
-    except ArgumentError as error:
-        if name in (column_keys(table) or ()):
-            raise ArgumentError(f"{name}: {error}") from None
-        raise ArgumentError(f"{error}; {_by_names(names)}") from None
-
-
-def _row_values(row: Any, place: int, width: int, names: Sequence[str] | None) -> list[Any]:
+def _row_values(row: Any, place: int, width: int) -> list[Any]:
     """The values of a row in the order of the columns."""
-    kind = getattr(row, "dtype", None)  # of a row of a structured array
-    keys = getattr(row, "_fields", None) or getattr(kind, "names", None) or column_keys(row)
-    if keys is None or not (isinstance(row, Mapping) or names is not None):
+    if not isinstance(row, Mapping):
         return list(row) if np.iterable(row) and not isinstance(row, str) else [row]
-    if names is not None and all(isinstance(key, str) for key in keys):
-        holder = row._asdict() if hasattr(row, "_fields") else row
-        try:
-            return [_lookup(holder, name, f"row {place}") for name in names]
-        except ArgumentError as error:
-            raise ArgumentError(f"{error}; {_by_names(names)}") from None
-    if all(isinstance(key, int) for key in keys) and sorted(keys) == list(range(width)):
+    if all(isinstance(key, int) for key in row) and sorted(row) == list(range(width)):
         return [row[column] for column in range(width)]
-    if isinstance(row, Mapping):
-        raise ArgumentError(
-            f"row {place} is a record, {short_repr(row)}; the columns of this map have no names: give {width} values "
-            f"in their order, or name them: Tensor([map], [{short_repr(tuple(keys))}])"
-        )
-    return list(row)
-
-
-def _by_names(names: Sequence[str]) -> str:
-    return f"the map reads the columns {', '.join(map(short_repr, names))} by name, and plain rows in this order"
+    raise ArgumentError(
+        f"row {place} is a record, {short_repr(row)}; the columns of this map have no names: give {width} values "
+        f"in their order, or name them: Tensor([map], [{short_repr(tuple(row))}])"
+    )
 
 
 def _as_array(values: Any) -> NDArray[Any]:

@@ -9,21 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates.categorical import Categories, plain_value
 from goalbound.adapters.covariates.columns import column_of, is_missing, listed, number_column, number_rows
 from goalbound.adapters.covariates.composite import Additive, Tensor
-from goalbound.adapters.covariates.covariate_map import (
-    CovariateMap,
-    Floats,
-    all_finite,
-    any_of,
-    check_map,
-    checked_size,
-    products,
-)
-from goalbound.adapters.covariates.multivariate import SoftClusters
-from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.univariate import MAX_DEGREE, Hats, Splines
+from goalbound.adapters.covariates.covariate_map import CovariateMap, Floats, check_map, checked_size
+from goalbound.adapters.covariates.multivariate import FromTransformer, SoftClusters, products
+from goalbound.adapters.covariates.univariate import Categories, Hats, plain_value
 from goalbound.errors import ArgumentError
 from goalbound.models.validation import check_int, check_list, generator_from_seed, set_readonly, short_repr
 
@@ -42,18 +32,6 @@ def fit_hats(values: Any, count: int, *, clamp: bool = False) -> Hats:
     array([ 1.,  3., 50.])
     """
     return Hats(_quantiles(values, count), clamp=clamp)
-
-
-def fit_splines(values: Any, count: int, *, degree: int = 3, clamp: bool = False) -> Splines:
-    """Splines with ``count`` components and knots at quantiles of the values.
-
-    >>> fit_splines(np.linspace(0, 1, 101), 5).knots
-    array([0. , 0.5, 1. ])
-    """
-    breaks = check_int(count, "count") - check_int(degree, "degree", least=0, most=MAX_DEGREE) + 1
-    if breaks < 2:
-        raise ArgumentError(f"count is {short_repr(count)}; splines of degree {degree} are at least {degree + 1}")
-    return Splines(_quantiles(values, breaks), degree=degree, clamp=clamp)
 
 
 def fit_categories(values: Any, *, min_count: int = 1, other: bool = True) -> Categories:
@@ -128,7 +106,7 @@ def fill_missing(map: Map, table: Any) -> Map:
         raise ArgumentError(f"a {type(map).__name__} has no rule for missing values; let the transformer fill them")
     anything: Any = replace(map, missing=np.eye(map.context_size)[0])  # type: ignore[type-var]
     result = anything.apply(table)
-    complete = ~any_of(result.missing)
+    complete = ~result.missing.any(axis=1)
     if not complete.any():
         raise ArgumentError("every row has something missing; a mean needs at least one complete row")
     mean = result.accepted()[complete].mean(axis=0)
@@ -161,8 +139,8 @@ def _usable_rows(table: Any) -> Floats:
     if not len(list(first)):
         raise ArgumentError("the first row of the table is empty; clusters need rows of numbers, [K, n]")
     data = number_rows(table, len(list(first)))
-    data = data[~any_of(np.isnan(data))]
-    if not len(data) or not all_finite(data).all():
+    data = data[~np.isnan(data).any(axis=1)]
+    if not len(data) or not np.isfinite(data).all():
         raise ArgumentError(f"the table has {len(data)} rows without gaps to fit to, and all must be finite")
     return data
 

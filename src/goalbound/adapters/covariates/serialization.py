@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.categorical import Categories, Composition
 from goalbound.adapters.covariates.composite import Additive, Tensor
 from goalbound.adapters.covariates.covariate_map import CovariateMap
-from goalbound.adapters.covariates.multivariate import Barycentric, SoftClusters
-from goalbound.adapters.covariates.sklearn import FromTransformer
-from goalbound.adapters.covariates.univariate import Hats, Periodic, Splines
+from goalbound.adapters.covariates.multivariate import FromTransformer, SoftClusters
+from goalbound.adapters.covariates.univariate import Categories, Hats, Periodic
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import (
@@ -30,10 +28,7 @@ KIND, VERSION = "CovariateMap", 1
 MAX_DEPTH = 8
 """How deep maps may be nested."""
 
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (Hats, Splines, Periodic, Categories, Composition, SoftClusters, Barycentric, Additive, Tensor)
-}
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Hats, Periodic, Categories, SoftClusters, Additive, Tensor)}
 
 
 def map_as_json(map: CovariateMap) -> dict[str, Any]:
@@ -61,7 +56,7 @@ def map_from_json(values: Any) -> CovariateMap:
     >>> map_from_json({"kind": "Hats", "knots": [0.0, 1.0], "clamp": True, "missing": None})(2.0)
     array([0., 1.])
     """
-    return _build_map(values, 0)
+    return _build_map(values, complete=True)
 
 
 def map_from_settings(values: Any) -> CovariateMap:
@@ -70,7 +65,7 @@ def map_from_settings(values: Any) -> CovariateMap:
     >>> map_from_settings({"kind": "Hats", "knots": [0, 1], "clamp": True})(2.0)
     array([0., 1.])
     """
-    return _build_map(_with_defaults(values, 0), 0)
+    return _build_map(values, complete=False)
 
 
 def map_digest(map: CovariateMap) -> str:
@@ -107,57 +102,43 @@ def check_digest(map: CovariateMap, digest: Any) -> None:
         )
 
 
-def _with_defaults(values: Any, depth: int) -> Any:
-    """The settings of a map, and the defaults of those that were left out; what is wrong is an error later."""
-    if not isinstance(values, dict) or depth > MAX_DEPTH:
-        return values
-    kind = next((kind for name, kind in _KINDS.items() if name == values.get("kind")), None)
-    if kind is None:
-        return values
-    filled = {one.name: one.default for one in fields(kind) if one.default is not MISSING} | values
-    if isinstance(filled.get("maps"), list):
-        filled["maps"] = [_with_defaults(one, depth + 1) for one in filled["maps"]]
-    return filled
-
-
-def _build_map(values: Any, depth: int) -> CovariateMap:
+def _build_map(values: Any, *, complete: bool, depth: int = 0) -> CovariateMap:
+    """The map of these settings; ``complete``: none may be left out."""
     if depth > MAX_DEPTH:
         raise ArgumentError(f"maps are nested more than {MAX_DEPTH} deep")
     if not isinstance(values, dict) or not isinstance(values.get("kind"), str):
         raise ArgumentError(f"a map is {short_repr(values)}; it needs an object with a kind")
-    if values["kind"] == "FromTransformer":
+    name = values["kind"]
+    if name == "FromTransformer":
         raise ArgumentError(
             f"the map is a FromTransformer ({values.get('identity')!r}), which no file can hold; make it again, and "
             "give it where the learner is loaded: CovariateLearner.load(path, map=...)"
         )
-    kind = _KINDS.get(values["kind"])
+    kind = _KINDS.get(name)
     if kind is None:
-        raise ArgumentError(f"no map is of kind {values['kind']!r}; there are {', '.join(_KINDS)}")
-    _check_keys(values, ["kind", *(one.name for one in fields(kind))])
-    given = {name: value for name, value in values.items() if name != "kind"}
+        raise ArgumentError(f"no map is of kind {name!r}; there are {', '.join(_KINDS)}")
+    keys = ", ".join(["kind", *(one.name for one in fields(kind))])
+    given = {key: value for key, value in values.items() if key != "kind"}
+    for key in given:
+        if key not in (one.name for one in fields(kind)):
+            raise ArgumentError(f"{short_repr(key)} is no key of a {name}; there are {keys}")
+    for one in fields(kind):
+        if one.name not in given and (complete or one.default is MISSING):
+            raise ArgumentError(f"a {name} has no {one.name}; it needs {keys}")
     if "maps" in given:
         if not isinstance(given["maps"], list):
-            raise ArgumentError(f"maps of a {values['kind']} is not a list")
-        given["maps"] = [_nested_map(one, place, depth + 1) for place, one in enumerate(given["maps"])]
+            raise ArgumentError(f"maps of a {name} is not a list")
+        given["maps"] = [_nested_map(one, place, complete, depth + 1) for place, one in enumerate(given["maps"])]
     made: CovariateMap = kind(**given)
     return made
 
 
-def _nested_map(values: Any, place: int, depth: int) -> CovariateMap:
+def _nested_map(values: Any, place: int, complete: bool, depth: int) -> CovariateMap:
     """One of the maps of another; errors say which."""
     try:
-        return _build_map(values, depth)
+        return _build_map(values, complete=complete, depth=depth)
     except ArgumentError as error:
         raise ArgumentError(f"maps[{place}]: {error}") from None
-
-
-def _check_keys(values: dict[str, Any], wanted: list[str]) -> None:
-    for key in values:
-        if key not in wanted:
-            raise ArgumentError(f"{short_repr(key)} is no key of a {values['kind']}; there are {', '.join(wanted)}")
-    for key in wanted:
-        if key not in values:
-            raise ArgumentError(f"a {values['kind']} has no {key}; it needs {', '.join(wanted)}")
 
 
 def _plain(value: Any) -> Any:

@@ -1,39 +1,42 @@
-"""Maps of one number: hat functions, splines, and hat functions around a circle."""
+"""Maps of one column: hat functions on a line and around a circle, and categories."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from goalbound.adapters.covariates.columns import number_column
+from goalbound.adapters.covariates.columns import is_missing, listed, number_column
 from goalbound.adapters.covariates.covariate_map import (
     LARGEST,
-    ONE_COLUMN,
     Floats,
     MapResult,
+    RejectionRule,
     build_result,
-    checked_grid,
     checked_missing,
     checked_positive,
     checked_size,
-    labels,
-    map_column,
     map_row,
     map_rows,
 )
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, InputError
 from goalbound.models.validation import (
     check_bool,
     check_float,
     check_int,
+    readonly_copy,
     restore_readonly,
     short_repr,
 )
 
-MAX_DEGREE = 10
+ONE_COLUMN = ("value",)
+"""The columns of a map of one column, which has no name."""
+
 PERIOD = "such as 24 for hours"
+Category = str | int
+"""A word, a whole number, or true and false."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,20 @@ class Hats:
 
     def apply(self, table: Any) -> MapResult:
         """The result of each of K numbers."""
-        return map_column(table, self.knots, clamp=self.clamp, missing_context=self.missing, weights=self._weights)
+        low, high = float(self.knots[0]), float(self.knots[-1])
+        numbers = number_column(table)
+        missing = np.isnan(numbers)
+        outside = (numbers < low) | (numbers > high)
+
+        def message(row: int) -> str:
+            return (
+                f"{float(numbers[row])!r} is outside {low:g} to {high:g}; let such values count as the nearest end "
+                "with clamp=True, or move the end knots"
+            )
+
+        weights = self._weights(np.clip(np.where(missing, low, numbers), low, high))
+        rules: list[RejectionRule] = [] if self.clamp else [(outside, message)]
+        return build_result(weights, outside=outside[:, None], missing=missing[:, None], fill=self.missing, rules=rules)
 
     many = map_rows
     __call__ = map_row
@@ -88,88 +104,75 @@ class Hats:
 
 
 @dataclass(frozen=True, eq=False)
-class Splines:
-    """B-splines with clamped ends: smooth where hat functions have corners.
-
-    There are ``len(knots) + degree - 1`` components. Degree 1 gives the hat functions, degree 0 steps.
+class Categories:
+    """All weight on the component of the category.
 
     Attributes:
-        knots: ascending break points with both ends, at least two.
-        degree: of the polynomials between them, 0 to 10.
-        clamp: whether numbers beyond the end knots count as the end; else they are rejected.
-        missing: [d] the context of a missing number; None: it is rejected.
+        values: the categories that are known: words, whole numbers, or True and False.
+        other: whether there is one component more, for all categories that are not known; else they are rejected.
+        missing: [d] the context of a missing value; None: it is rejected.
 
-    >>> Splines([0, 1], degree=2)(0.5)  # (1 - x)^2, 2 x (1 - x), x^2
-    array([0.25, 0.5 , 0.25])
+    >>> regions = Categories(["north", "south"])
+    >>> regions.names, regions("south"), regions("abroad")
+    (('north', 'south', 'other'), array([0., 1., 0.]), array([0., 0., 1.]))
     """
 
-    knots: Floats
-    degree: int = 3
-    clamp: bool = False
+    values: tuple[Category, ...]
+    other: bool = True
     missing: Floats | None = None
 
     __setstate__ = restore_readonly
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "knots", checked_grid(self.knots, "knots", 2))
-        if not 0 <= check_int(self.degree, "degree") <= MAX_DEGREE:
-            raise ArgumentError(f"degree is {short_repr(self.degree)}; it is 0 (steps) to {MAX_DEGREE}, mostly 3")
-        object.__setattr__(self, "degree", int(self.degree))
-        object.__setattr__(self, "clamp", check_bool(self.clamp, "clamp"))
+        given: Any = self.values
+        is_list = isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1)
+        if not is_list or isinstance(given, str | bytes) or not len(given):
+            raise ArgumentError(f"values is {short_repr(given)}; it needs a list of at least one category")
+        values = tuple(plain_value(value) for value in self.values)
+        for place, value in enumerate(values):
+            if not isinstance(value, str | int):
+                raise ArgumentError(
+                    f"values[{place}] is {short_repr(value)}; a category is a word, a whole number, True or False"
+                )
+            if value in values[:place]:
+                raise ArgumentError(f"values[{place}] is {value!r}, which is given twice; categories must differ")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "other", check_bool(self.other, "other"))
         object.__setattr__(self, "missing", checked_missing(self.missing, self.context_size))
 
     @property
     def context_size(self) -> int:
-        """d, the splines."""
-        return checked_size(len(self.knots) + self.degree - 1, "Splines")
+        """d, one component for each category, and one for the others."""
+        return checked_size(len(self.values) + self.other, "Categories")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Where each spline has its weight: the mean of the knots inside it (Greville's abscissa)."""
-        grid, degree = self._grid(), self.degree
-        if degree == 0:
-            return labels(self.knots[:-1].tolist(), "from")
-        means = [float(np.mean(grid[i + 1 : i + degree + 1])) for i in range(self.context_size)]
-        return labels(means, "near")
+        """The categories, then "other"."""
+        known = [str(value) for value in self.values]
+        if len({*known, "other"}) <= len(known):  # such as "1" and 1, or a category that is called other
+            known = [repr(value) for value in self.values]
+        return (*known, "other") if self.other else tuple(known)
 
     column_names = ONE_COLUMN
 
     def apply(self, table: Any) -> MapResult:
-        """The result of each of K numbers."""
-        return map_column(table, self.knots, clamp=self.clamp, missing_context=self.missing, weights=self._weights)
+        """The result of each of K values. Unknown categories count as outside."""
+        values = [plain_value(value) for value in listed(table)]
+        places = {value: place for place, value in enumerate(self.values)}
+        missing = np.array([is_missing(value) for value in values], dtype=np.bool_)
+        found = np.array([_place(places, value) for value in values], dtype=np.int64)
+        unknown = (found < 0) & ~missing
+        rows = np.eye(self.context_size)[np.where(found < 0, self.context_size - 1, found)]
+
+        def message(row: int) -> str:
+            known = ", ".join(map(repr, self.values[:8])) + (", ..." if len(self.values) > 8 else "")
+            return f"{values[row]!r} is none of the categories {known}; add it, or give the map other=True"
+
+        rules: list[RejectionRule] = [] if self.other else [(unknown, message)]
+        return build_result(rows, outside=unknown[:, None], missing=missing[:, None], fill=self.missing, rules=rules)
 
     many = map_rows
     __call__ = map_row
-
-    def _grid(self) -> Floats:
-        return np.concatenate(
-            (np.repeat(self.knots[0], self.degree), self.knots, np.repeat(self.knots[-1], self.degree))
-        )
-
-    def _weights(self, numbers: Floats) -> Floats:
-        """Cox and de Boor, from degree 0 up. Shares are divided out first, so that nothing can overflow.
-
-        SciPy's ``BSpline.design_matrix`` gives other bits, and NaN for knots closer than the smallest normal number.
-        """
-        grid, degree = self._grid(), self.degree
-        cell = np.clip(np.searchsorted(self.knots, numbers, side="right") - 1, 0, len(self.knots) - 2)
-        span = cell + degree
-        values = np.zeros((degree + 1, len(numbers)))  # the degree + 1 splines that are not 0 in the cell
-        values[0] = 1.0
-        for order in range(1, degree + 1):
-            carried = np.zeros(len(numbers))
-            for r in range(order):
-                after, before = grid[span + r + 1], grid[span + r + 1 - order]
-                share = (numbers - before) / (after - before)
-                old = values[r].copy()
-                values[r] = carried + old * (1.0 - share)
-                carried = old * share
-            values[order] = carried
-        weights = np.zeros((len(numbers), self.context_size))
-        rows = np.arange(len(numbers))
-        for r in range(degree + 1):
-            weights[rows, cell + r] = values[r]
-        return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +235,10 @@ class Periodic:
         numbers = number_column(table)
         missing, infinite = np.isnan(numbers), np.isinf(numbers)
         place = np.where(missing | infinite, self.knots[0], numbers)
+        rules = [(infinite, lambda row: f"{numbers[row]} has no place on a circle; give a finite number")]
         return build_result(
-            self._weights(place), outside=infinite[:, None], missing=missing[:, None], missing_context=self.missing,
-            rules=[(infinite, lambda row: f"{numbers[row]} has no place on a circle; give a finite number")],
-        )  # fmt: skip
+            self._weights(place), outside=infinite[:, None], missing=missing[:, None], fill=self.missing, rules=rules
+        )
 
     many = map_rows
     __call__ = map_row
@@ -257,3 +260,50 @@ def _between(left: Any, right: Any, share: Floats, size: int) -> Floats:
     weights[rows, left] = 1.0 - share
     weights[rows, right] = share
     return weights
+
+
+def plain_value(value: Any) -> Any:
+    """A value as Python has it; 3.0 is 3, as tables with gaps store whole numbers as floats."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _place(places: dict[Any, int], value: Any) -> int:
+    """The place of a category, or -1."""
+    if is_missing(value):
+        return -1
+    if isinstance(value, str | int | float):
+        return places.get(value, -1)
+    raise ArgumentError(f"{short_repr(value)} is not a category; it needs a word, a whole number, True or False")
+
+
+def checked_grid(values: Any, name: str, least: int) -> Floats:
+    """[k] finite numbers, ascending, at least ``least`` of them, whose span is finite."""
+    try:
+        array = number_column(values)
+    except InputError as error:
+        raise ArgumentError(f"{name}: {error}") from None
+    if len(array) < least:
+        raise ArgumentError(f"{name} has {len(array)} numbers; it needs at least {least}")
+    checked_size(len(array), name)
+    with np.errstate(all="ignore"):
+        span = array[-1] - array[0]
+    bad = array[~np.isfinite(array)]
+    if len(bad) or not np.isfinite(span):
+        raise ArgumentError(f"{name} holds {bad[0] if len(bad) else 'numbers too far apart'}; it needs finite numbers")
+    flat = np.flatnonzero(~(np.diff(array) > 0.0))
+    if len(flat):
+        at = int(flat[0])
+        raise ArgumentError(f"{name}[{at + 1}] is {array[at + 1]:g} after {array[at]:g}; numbers must ascend")
+    return readonly_copy(array, np.float64)
+
+
+def labels(values: Sequence[float], before: str) -> tuple[str, ...]:
+    """Short names of numbers, all different."""
+    short = [f"{value:g}" for value in values]
+    if len(set(short)) < len(short):
+        short = [repr(float(value)) for value in values]
+    if len(set(short)) < len(short):
+        short = [f"{text} ({place})" for place, text in enumerate(short)]
+    return tuple(f"{before} {text}" for text in short)

@@ -213,14 +213,6 @@ def _reachable(tables: list[TransitionTable]) -> set[int]:
     return found
 
 
-class _Triple(NamedTuple):
-    state: int
-    action: int
-    next_state: int
-    probability: float
-    loss: float
-
-
 def _component(
     table: TransitionTable,
     interpretation: Interpretation,
@@ -229,46 +221,32 @@ def _component(
 ) -> SSP:
     _check_ends(table, interpretation, numbering.observations)
     triples = list(_triples(table, interpretation, numbering))
-    probability = np.array([triple.probability for triple in triples])
-    built = from_triples(
-        np.array([triple.state for triple in triples], dtype=np.int64),
-        np.array([triple.action for triple in triples], dtype=np.int64),
-        np.array([triple.next_state for triple in triples], dtype=np.int64), probability,
-        states=numbering.states, names=names,
-    )  # fmt: skip
-    losses = pair_losses(built.pair_of, built.support.pairs, probability, np.array([triple.loss for triple in triples]))
-    start = _start(table, numbering)
-    return SSP(built.support, losses, built.probabilities, start, interpretation.losses.scale)
-
-
-def _start(table: TransitionTable, numbering: _Numbering) -> int | NDArray[np.float64]:
+    state, action, following = np.array([triple[:3] for triple in triples], dtype=np.int64).T.copy()
+    probability, loss = np.array([triple[3:] for triple in triples]).T.copy()
+    built = from_triples(state, action, following, probability, states=numbering.states, names=names)
+    losses = pair_losses(built.pair_of, built.support.pairs, probability, loss)
     law = np.zeros(numbering.states)
     for observation, weight in table.start.items():
         law[numbering.state_of[observation]] = weight
-    return int(law.argmax()) if len(table.start) == 1 and law.max() == 1.0 else law
+    start = int(law.argmax()) if len(table.start) == 1 and law.max() == 1.0 else law
+    return SSP(built.support, losses, built.probabilities, start, interpretation.losses.scale)
 
 
-def _triples(table: TransitionTable, interpretation: Interpretation, numbering: _Numbering) -> Iterator[_Triple]:
-    """All triples of one component, repeats included."""
-    goal, failure_state = numbering.states, numbering.states - 1
+def _triples(
+    table: TransitionTable, interpretation: Interpretation, numbering: _Numbering
+) -> Iterator[tuple[int, int, int, float, float]]:
+    """State, action, next state, probability and loss of all triples of one component, repeats included."""
+    ends = {Target.GOAL: numbering.states, Target.FAILURE_STATE: numbering.states - 1}
     for state, observation in enumerate(numbering.observations):
         for transition, entry in _transitions(table, observation):
             loss, target = interpretation.outcome(transition, entry.terminated)
-            arrivals = {entry.next_observation: 1.0}
-            if target is Target.START:
-                arrivals = table.start
+            arrivals = table.start if target is Target.START else {entry.next_observation: 1.0}
             for following, weight in arrivals.items():
-                to = (
-                    goal
-                    if target is Target.GOAL
-                    else failure_state
-                    if target is Target.FAILURE_STATE
-                    else numbering.state_of[following]
-                )
-                yield _Triple(state, transition.action, to, entry.probability * weight, loss)
+                to = ends[target] if target in ends else numbering.state_of[following]
+                yield state, transition.action, to, entry.probability * weight, loss
     if interpretation.failures.give_up_loss is not None:
         for state in range(numbering.states):
-            yield _Triple(state, numbering.give_up_action, goal, 1.0, interpretation.failures.give_up_loss)
+            yield state, numbering.give_up_action, numbering.states, 1.0, interpretation.failures.give_up_loss
 
 
 def _transitions(table: TransitionTable, observation: int) -> Iterator[tuple[Transition, Entry]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from goalbound import baselines as tabular
-from goalbound.adapters.covariates import CovariateMap, Hats, Splines
+from goalbound.adapters.covariates import CovariateMap, Hats
 from goalbound.around.contexts import ContextBlind, Discretized, MappedContexts
 from goalbound.confidence import Widths, scaled
 from goalbound.confidence.widths import RULES
@@ -241,7 +241,6 @@ def _with_context_view(
 _COVARIATE_MAPS: Mapping[str, Callable[[int], CovariateMap]] = {
     "line": lambda _parts: Hats(np.array([0.0, 1.0])),
     "hats": lambda parts: Hats(np.linspace(0.0, 1.0, parts)),
-    "splines": lambda parts: Splines(np.linspace(0.0, 1.0, parts - 2)),  # cubic: two more than its knots
 }
 """Maps of a covariate in [0, 1], by the number of parts."""
 

@@ -10,7 +10,6 @@ import pytest
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
-    Composition,
     Hats,
     SoftClusters,
     Tensor,
@@ -41,37 +40,6 @@ class Frame:
 
     def __getitem__(self, name: str) -> list:
         return self.data[name]
-
-
-def test_a_composition_reads_what_has_names_by_name_in_any_order() -> None:
-    pandas = pytest.importorskip("pandas")
-    map, wanted = Composition(["road", "rail"]), [[0.25, 0.75], [0.5, 0.5]]
-    frame = pandas.DataFrame({"rail": [3, 2], "year": [2025, 2026], "road": [1, 2]})
-    records = frame.to_dict("records")
-    arrays = frame.to_records(index=False)
-    by_row = [records, list(arrays), list(frame.itertuples()), [row for _, row in frame.iterrows()]]
-    for table in (frame, frame.astype(object), {"rail": [3, 2], "road": [1, 2]}, arrays, *by_row):
-        assert map.many(table).tolist() == wanted
-    assert map(records[0]).tolist() == wanted[0]
-    for table in ([[1, 3], [2, 2]], np.array([[1, 3], [2, 2]]), pandas.DataFrame([[1, 3], [2, 2]])):  # by place
-        assert map.many(table).tolist() == wanted
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (
-            [{"road": 1, "rails": 3}],
-            "row 0 has no rail .*there are road, rails; the map reads .* 'road', 'rail' by name",
-        ),
-        ({"road": [1], "rails": [3]}, "the table has no rail .*there are road, rails; the map reads"),
-        ({"road": [1], "rail": ["much"]}, "^rail: row 0: 'much' is not a number"),
-        ({"road": [1], "rail": [1, 2]}, r"the columns have \[1, 2\] rows"),
-    ],
-)
-def test_names_that_a_composition_does_not_find_are_errors(table, message) -> None:
-    with pytest.raises(InputError, match=message):
-        Composition(["road", "rail"]).many(table)
 
 
 def test_a_record_for_a_map_of_places_is_read_by_places_or_is_an_error() -> None:

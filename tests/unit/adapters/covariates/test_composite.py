@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
-    Composition,
     Hats,
     Periodic,
+    SoftClusters,
     Tensor,
 )
 from goalbound.errors import InputError
@@ -86,7 +86,7 @@ def test_an_error_names_the_row_the_column_and_the_value() -> None:
         (lambda: Additive([AGE], [1])([30]), r"row 0 has no column 1 \(by place\): \[30\]"),
         (lambda: Additive([AGE], [0])(30), r"row 0 has no column 0 \(by place\): 30"),
         (lambda: Additive([AGE, KIND], ["a", "k"]).many({"a": [30, 40], "k": ["A"]}), r"columns have \[2, 1\] rows"),
-        (lambda: Additive([Composition(["p", "q"])], [(0, 1, 2)])([1, 2, 3]), "row 0 has 3 values; .* 2 columns"),
+        (lambda: Additive([SoftClusters([[0, 0]], 1.0)], [(0, 1, 2)])([1, 2, 3]), "row 0 has 3 values; .* 2 columns"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_that_says_why(make, message) -> None:

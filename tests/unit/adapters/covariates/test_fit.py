@@ -7,15 +7,14 @@ import pytest
 
 from goalbound.adapters.covariates import (
     Additive,
-    Barycentric,
     Categories,
     FromTransformer,
     Hats,
+    SoftClusters,
     fill_missing,
     fit_categories,
     fit_clusters,
     fit_hats,
-    fit_splines,
     map_digest,
 )
 from goalbound.errors import InputError
@@ -26,12 +25,6 @@ def test_knots_lie_at_quantiles_from_the_least_to_the_largest_value() -> None:
     assert fit_hats(values, 5).knots.tolist() == values.tolist()
     assert fit_hats(values, 3).knots.tolist() == [0.0, 2.0, 100.0]
     assert fit_hats([*values, None, np.nan], 3).knots.tolist() == [0.0, 2.0, 100.0]
-
-
-def test_splines_are_as_many_as_asked_for() -> None:
-    for degree in (1, 2, 3):
-        map = fit_splines(np.arange(50), 6, degree=degree, clamp=True)
-        assert (map.context_size, map.degree, map.clamp) == (6, degree, True)
 
 
 def test_rare_categories_are_other_and_the_order_is_that_of_the_names() -> None:
@@ -90,7 +83,7 @@ def test_every_part_of_a_joint_map_gets_the_mean_of_its_own_column() -> None:
 
 
 def test_several_columns_with_one_gap_count_as_missing_together() -> None:
-    map = fill_missing(Barycentric([[0, 0], [1, 0], [0, 1]]), [[0, 0], [1, 0]])
+    map = fill_missing(SoftClusters([[0, 0], [100, 0], [0, 100]], 1.0), [[0, 0], [100, 0]])
     np.testing.assert_allclose(map([0.3, None]), [0.5, 0.5, 0.0])
 
 
@@ -101,7 +94,6 @@ def test_several_columns_with_one_gap_count_as_missing_together() -> None:
         (lambda: fit_hats([None], 2), "there are 0 numbers to fit to"),
         (lambda: fit_hats([1, np.inf], 2), "all must be finite"),
         (lambda: fit_hats([1, 2], 1), "count is 1; there are at least 2 knots"),
-        (lambda: fit_splines([1, 2], 3), "count is 3; splines of degree 3 are at least 4"),
         (lambda: fit_categories(["a", "b", "b"], min_count=2, other=False), "'a' occurs 1 times, and min_count"),
         (lambda: fit_categories([None]), "there are no values"),
         (lambda: fit_clusters([[1, 2], [1, 2]], 2, seed=0), "count is 2; it is from 1 to the number of different rows"),

@@ -13,10 +13,10 @@ from goalbound import LRCSSP, FileFormatError, ModelEnvironment, Step, Support
 from goalbound.adapters.covariates import (
     Additive,
     Categories,
-    Composition,
     CovariateLearner,
     FromTransformer,
     Hats,
+    SoftClusters,
     Tensor,
     map_as_json,
     map_digest,
@@ -178,7 +178,8 @@ def test_a_damaged_learner_inside_is_refused_and_the_file_is_named(tmp_path: Pat
 
 def test_it_keeps_the_contract_of_learners() -> None:
     def make(problem: Any) -> CovariateLearner:
-        shares = Composition([f"part {n}" for n in range(problem.context_size)])
+        names = [f"part {n}" for n in range(problem.context_size)]
+        shares = FromTransformer(np.asarray, names, identity="the context itself")
         inner = LRCSSP(problem.support, problem.context_size, loss_floor=0.1, widths=scaled(paper(), by=0.01))
         return CovariateLearner(shares, inner)
 
@@ -287,7 +288,7 @@ def test_a_log_that_holds_contexts_of_this_map_is_learned_as_it_is() -> None:
 def test_a_log_with_contexts_of_another_map_is_refused_and_nothing_is_learned(other: Any) -> None:
     """Contexts of three entries would pass for three columns, and be mapped a second time."""
     log = visits_of_ages(other)
-    by_position = Composition(["young", "middle", "old"])
+    by_position = SoftClusters(np.eye(3), 1.0)
     for map in (AGES, by_position):
         learner = CovariateLearner(map, LRCSSP(log.support, 3, loss_floor=0.1))
         with pytest.raises(InputError, match=r"holds contexts already, made by another map .*map=learner\.map"):
@@ -302,7 +303,7 @@ def test_a_log_whose_contexts_are_columns_is_refused() -> None:
         "a": [0.2], "b": [0.3], "c": [0.5],
     }  # fmt: skip
     log = read_log(table, columns=LogColumns(context=["a", "b", "c"]))
-    learner = CovariateLearner(Composition(["a", "b", "c"]), LRCSSP(log.support, 3, loss_floor=0.1))
+    learner = CovariateLearner(SoftClusters(np.eye(3), 1.0), LRCSSP(log.support, 3, loss_floor=0.1))
     with pytest.raises(InputError, match=r"made by no map that has a digest.*learner.inner.learn_log\(log\)"):
         learner.learn_log(log)
     assert learner.inner.learn_log(log) == 1

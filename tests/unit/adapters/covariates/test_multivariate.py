@@ -1,14 +1,12 @@
-"""Maps of several numbers at once, against arithmetic and SciPy."""
+"""Nearness to centres, against arithmetic."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from goalbound.adapters.covariates import Barycentric, SoftClusters
+from goalbound.adapters.covariates import SoftClusters
 from goalbound.errors import InputError
-
-SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
 
 
 def test_clusters_share_by_the_softmax_of_minus_the_squared_distance() -> None:
@@ -46,13 +44,6 @@ def test_infinity_is_near_to_no_centre() -> None:
         (lambda: SoftClusters([[0, 0]], 1.0, scales=[1, -1]), r"scales\[1\] is -1.0"),
         (lambda: SoftClusters([[0, np.inf]], 1.0), r"centres\[0\]\[1\] is inf"),
         (lambda: SoftClusters([0, 1], 1.0), r"centres has shape \(2,\); it needs shape \[d, n\]"),
-        (lambda: Barycentric([[0], [1]]), "points have 1 columns; 2 to 4 can be triangulated"),
-        (lambda: Barycentric([[0, 0], [1, 1], [2, 2]]), "the 3 points cannot be triangulated"),
-        (lambda: Barycentric([[0, 0], [1, 1]]), "the 2 points cannot be triangulated .* at least 3"),
-        (lambda: Barycentric(SQUARE, simplices=[[0, 1, 2]]), r"points\[3\] is the corner of no simplex"),
-        (lambda: Barycentric(SQUARE, simplices=[[0, 1, 9]]), "simplices holds 9; points are 0 to 3"),
-        (lambda: Barycentric(SQUARE, simplices=[[0, 1]]), r"simplices has shape \(1, 2\); it needs"),
-        (lambda: Barycentric([[0, 0], [1, 0], [2, 0]], simplices=[[0, 1, 2]]), "flat simplices only"),
         (lambda: SoftClusters([[0, 0]], 1.0)([1, 2, 3]), "row 0 has 3 values; the map takes 2 columns"),
         (lambda: SoftClusters([[0, 0]], 1.0)([1, "x"]), "'x' is not a number"),
     ],

@@ -1,4 +1,4 @@
-"""Hat functions, splines and circles, against arithmetic and SciPy."""
+"""Hat functions on a line and around a circle, against arithmetic and scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.interpolate import BSpline
 
-from goalbound.adapters.covariates import Hats, Periodic, Splines, Tensor
+from goalbound.adapters.covariates import Hats, Periodic, Tensor
 from goalbound.errors import InputError
 
 knot_lists = st.lists(st.integers(-50, 50), min_size=2, max_size=8, unique=True).map(
@@ -29,38 +28,13 @@ def test_at_a_knot_all_weight_is_on_it_exactly() -> None:
     assert np.array_equal(Periodic(2.0, knots).many(knots), np.eye(4))
 
 
-@given(knots=knot_lists, degree=st.integers(0, 5))
-def test_splines_are_those_of_scipy(knots: list[float], degree: int) -> None:
-    x = np.unique(np.concatenate((np.linspace(knots[0], knots[-1], 31), knots)))
-    grid = np.concatenate(([knots[0]] * degree, knots, [knots[-1]] * degree))
-    np.testing.assert_allclose(
-        Splines(knots, degree=degree).many(x), BSpline.design_matrix(x, grid, degree).toarray(), atol=1e-13
-    )
-
-
-def test_splines_are_those_of_scikit_learn() -> None:
+def test_hats_are_the_splines_of_degree_one_of_scikit_learn() -> None:
     preprocessing = pytest.importorskip("sklearn.preprocessing", reason="scikit-learn is not installed")
     x = np.linspace(0.0, 10.0, 51)[:, None]
     theirs = preprocessing.SplineTransformer(
         knots=np.array([[0.0], [2.0], [5.0], [10.0]]), degree=1, extrapolation="constant"
     ).fit_transform(x)
     np.testing.assert_allclose(Hats([0.0, 2.0, 5.0, 10.0]).many(x), theirs, atol=1e-12)
-
-
-def test_splines_of_degree_one_are_hats() -> None:
-    x = np.linspace(0.0, 10.0, 101)
-    knots = [0.0, 1.0, 4.0, 10.0]
-    np.testing.assert_allclose(Splines(knots, degree=1).many(x), Hats(knots).many(x), atol=1e-15)
-
-
-@given(knots=knot_lists, degree=st.integers(1, 5))
-def test_splines_reproduce_straight_lines_at_their_own_places(knots: list[float], degree: int) -> None:
-    # With Greville's abscissae g, the means of degree knots each: splines(x) @ g = x.
-    map = Splines(knots, degree=degree)
-    grid = np.concatenate(([knots[0]] * degree, knots, [knots[-1]] * degree))
-    places = [np.mean(grid[i + 1 : i + degree + 1]) for i in range(map.context_size)]
-    x = np.linspace(knots[0], knots[-1], 21)
-    np.testing.assert_allclose(map.many(x) @ places, x, atol=1e-12)
 
 
 @given(x=st.floats(-100.0, 100.0), turns=st.integers(-5, 5))
@@ -77,25 +51,23 @@ def test_on_a_circle_the_last_knot_is_next_to_the_first() -> None:
 
 
 def test_beyond_the_ends_a_clamped_map_stays_as_it_is_at_the_end() -> None:
-    for map in (Hats([20, 40, 80], clamp=True), Splines([20, 40, 80], clamp=True)):
-        first, *_, last = np.eye(map.context_size)
-        assert np.array_equal(map.many([-np.inf, -1e300, 19.9, 20]), [first] * 4)
-        assert np.array_equal(map.many([80, 80.1, 1e300, np.inf]), [last] * 4)
+    map = Hats([20, 40, 80], clamp=True)
+    first, _, last = np.eye(3)
+    assert np.array_equal(map.many([-np.inf, -1e300, 19.9, 20]), [first] * 4)
+    assert np.array_equal(map.many([80, 80.1, 1e300, np.inf]), [last] * 4)
 
 
 def test_beyond_the_ends_a_map_refuses_if_it_is_not_set_to_clamp() -> None:
     with pytest.raises(InputError, match=r"^row 1: 81.0 is outside 20 to 80; .* clamp=True, or move the end knots$"):
         Hats([20, 80]).many([80, 81])
     with pytest.raises(InputError, match=r"^-inf is outside 20 to 80"):
-        Splines([20, 80])(-np.inf)
+        Hats([20, 80])(-np.inf)
     with pytest.raises(InputError, match=r"^inf has no place on a circle"):
         Periodic.even(24, count=3)(np.inf)
 
 
 def test_names_say_where_components_are() -> None:
     assert Hats([20, 40.5]).names == ("at 20", "at 40.5")
-    assert Splines([0, 6], degree=3).names == ("near 0", "near 2", "near 4", "near 6")
-    assert Splines([0, 6, 9], degree=0).names == ("from 0", "from 6")
     assert Hats([1.0, 1.0 + 2**-50]).names == ("at 1.0", "at 1.0000000000000009")
 
 
@@ -110,8 +82,6 @@ def test_names_say_where_components_are() -> None:
         (lambda: Hats(["a", "b"]), "knots: row 0: 'a' is not a number"),
         (lambda: Hats([0, 1], clamp="yes"), "clamp is 'yes'; it is True or False"),
         (lambda: Hats([0, 1], missing=[0.5, 0.4]), "missing sums to 0.9, not 1"),
-        (lambda: Splines([0, 1], degree=11), "degree is 11; it is 0"),
-        (lambda: Splines([0, 1], degree=1.0), "degree 1.0 is not a whole number"),
         (lambda: Periodic(24, [0, 24]), "knots reach from 0 to 24, and the period is 24; the first knot comes round"),
         (lambda: Periodic(0, [0, 1]), "period is 0; it needs a positive number"),
         (lambda: Periodic.even(24, count=1), "count is 1; a circle needs at least 2 knots"),

@@ -1,11 +1,11 @@
-"""Categories and compositions."""
+"""Categories."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from goalbound.adapters.covariates import Categories, Composition
+from goalbound.adapters.covariates import Categories
 from goalbound.errors import InputError
 
 
@@ -34,12 +34,6 @@ def test_names_differ_where_categories_look_alike() -> None:
     assert Categories(["other", "A"]).names == ("'other'", "'A'", "other")
 
 
-def test_parts_are_divided_by_the_whole_however_large() -> None:
-    map = Composition(["road", "rail"])
-    np.testing.assert_allclose(map.many([[1, 3], [1.7e308, 1.7e308], [5e-324, 0]]), [[0.25, 0.75], [0.5, 0.5], [1, 0]])
-    assert map.names == map.column_names == ("road", "rail")
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -49,12 +43,6 @@ def test_parts_are_divided_by_the_whole_however_large() -> None:
         (lambda: Categories(["A", "B", "A"]), r"values\[2\] is 'A', which is given twice"),
         (lambda: Categories([1, True]), r"values\[1\] is True, which is given twice"),
         (lambda: Categories(["A"])(["A", "B"]), r"\['A', 'B'\] is not a category"),
-        (lambda: Composition([]), r"parts is \[\]; it needs a list with the name"),
-        (lambda: Composition(["a", "a"]), '"a" appears twice in parts'),
-        (lambda: Composition(["a", "b"])([1, -2]), r'^"b" is -2.0; a part of a whole is a finite number, not negative'),
-        (lambda: Composition(["a", "b"])([np.inf, 1]), '"a" is inf'),
-        (lambda: Composition(["a", "b"]).many([[1, 1], [0, 0]]), "^row 1: all parts are 0, so there is no whole"),
-        (lambda: Composition(["a", "b"])([1, 2, 3]), "row 0 has 3 values; the map takes 2 columns"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_that_says_why(make, message) -> None:

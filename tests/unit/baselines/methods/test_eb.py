@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.kernels import eb_ssp as kernels
-from goalbound.baselines.kernels.state import copied
+from goalbound.baselines.methods import eb as kernels
+from goalbound.baselines.state import copied
 from tests.reference.tabular import NaiveEBSSP
 from tests.reference.tabular_sets import visgo, visgo_backup
 from tests.support.tabular_kernels import PAIRS, Arguments, arguments, filled

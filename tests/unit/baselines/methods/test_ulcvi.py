@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.kernels import ulcvi as kernels
-from goalbound.baselines.kernels.confidence import update_pair
-from goalbound.baselines.kernels.state import copied
+from goalbound.baselines.methods import ulcvi as kernels
+from goalbound.baselines.state import copied
 from tests.reference.tabular_sets import ulcvi_tables
 from tests.support.tabular_kernels import DELTA, arguments, filled
 
@@ -55,7 +54,7 @@ def test_a_backup_by_hand() -> None:
     case = arguments(ulcvi(scale))
     case.record(0, 1, 0.5)
     case.record(0, 3, 0.7)
-    update_pair.python(case.constants, case.learner, 0)
+    case.update(0)
     lower, upper = np.array([9.0, 2.0, 9.0, 0.0]), np.array([9.0, 3.0, 9.0, 0.0])
     low, high = kernels.stage_backups.python(case.constants, case.learner, 0, lower, upper, 24.0)
     rate = log(12 * 6 * HORIZON * 4 * 2**2 / DELTA) / 2

@@ -1,4 +1,4 @@
-"""The arrays of the context-free learners, and the codes that say what is where."""
+"""The arrays of the context-free learners."""
 
 from typing import Any
 
@@ -9,16 +9,11 @@ from goalbound.jit.records import mapped, new_record, record_type
 from goalbound.jit.struct import Struct
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.planning.kernels.value_iteration import (
-    L1_BALL,
-    L2_BALL,
     UncertaintySet,
     ValueIterationState,
     new_uncertainty_set,
     new_value_iteration_state,
 )
-
-UC, HOEFFDING, BERNSTEIN, EB, ULCVI, PSRL = 1, 2, 3, 4, 5, 6
-"""The methods: :attr:`Constants.method`."""
 
 LEARNER_TOTALS = record_type(
     reals=("loss_bound",),
@@ -36,7 +31,6 @@ begun to be followed, steps with unknown pairs, steps made with this plan, H of 
 class Constants(Struct):
     """The constants of a run. S states, N pairs, M triples."""
 
-    method: int
     pair_state: NDArray[np.int32]
     """[N]"""
     pair_start: NDArray[np.int64]
@@ -48,7 +42,7 @@ class Constants(Struct):
     width: NDArray[np.float64]
     """[N] m1: the possible next states of a pair other than the goal, at least 1"""
     known_after: NDArray[np.float64]
-    """[N] a pair with more visits is known (Hoeffding-SSP; else infinity)"""
+    """[N] a pair with more visits is known (Hoeffding-SSP; else -1)"""
     known_losses: NDArray[np.float64]
     """[N] the losses, if they are known"""
     losses_are_known: bool
@@ -161,10 +155,11 @@ class EpisodeState(Struct):
     """fields: EPISODE_PROGRESS"""
 
 
-def new_learner_state(constants: Constants, *, ceiling: float = np.inf) -> LearnerState:
-    """Nothing seen yet; plans will have no value above ``ceiling``. O(M + H S)."""
-    pairs, triples = len(constants.pair_state), len(constants.next_state)
-    main = _new_planning_model(_new_uncertainty_set(constants, ceiling), constants.floor)
+def new_learner_state(constants: Constants, *, shape: int, ceiling: float = np.inf) -> LearnerState:
+    """Nothing seen yet, all mass goes to the goal; plans will have no value above ``ceiling``. O(M + H S)."""
+    states, pairs, triples = len(constants.pair_start) - 1, len(constants.pair_state), len(constants.next_state)
+    sets = new_uncertainty_set(constants.pair_start, constants.next_start, shape=shape, ceiling=ceiling)
+    main = _new_planning_model(sets, constants.floor)
     totals = new_record(LEARNER_TOTALS)
     totals["stale"] = 1
     totals["loss_bound"] = constants.loss_bound
@@ -183,7 +178,13 @@ def new_learner_state(constants: Constants, *, ceiling: float = np.inf) -> Learn
         main=main,
         unit=_new_planning_model(main.sets._replace(losses=np.ones(pairs)), 1.0),
         bonus=Bonus(np.zeros(pairs), np.zeros(pairs), np.zeros(pairs)),
-        workspace=_new_method_workspace(constants),
+        workspace=MethodWorkspace(
+            row=np.zeros(triples),
+            values=np.zeros((2, states + 1)),
+            upper=np.zeros((2, states + 1)),
+            table=np.zeros((constants.horizon, states), dtype=np.int32),
+            workspace=new_evaluation_workspace(states if constants.policy_iteration else 0),
+        ),
         totals=totals,
     )
 
@@ -193,12 +194,6 @@ def new_episode_state(states: int) -> EpisodeState:
     return EpisodeState(np.zeros(states, dtype=np.int64), new_record(EPISODE_PROGRESS))
 
 
-def _new_uncertainty_set(constants: Constants, ceiling: float) -> UncertaintySet:
-    """Nothing was seen: all mass goes to the goal."""
-    shape = L1_BALL if constants.method in (UC, HOEFFDING) else L2_BALL
-    return new_uncertainty_set(constants.pair_start, constants.next_start, shape=shape, ceiling=ceiling)
-
-
 def _new_planning_model(sets: UncertaintySet, least: float) -> PlanningModel:
     """All pairs wait to be looked at; values start at the least loss."""
     states, pairs = len(sets.pair_start) - 1, len(sets.used)
@@ -206,17 +201,6 @@ def _new_planning_model(sets: UncertaintySet, least: float) -> PlanningModel:
     iteration.values[:-1] = least
     iteration.policy[:] = sets.pair_start[:-1]
     return PlanningModel(sets, iteration, np.arange(pairs), np.ones(pairs, dtype=np.bool_), np.array([pairs]))
-
-
-def _new_method_workspace(constants: Constants) -> MethodWorkspace:
-    states, triples = len(constants.pair_start) - 1, len(constants.next_state)
-    return MethodWorkspace(
-        row=np.zeros(triples),
-        values=np.zeros((2, states + 1)),
-        upper=np.zeros((2, states + 1)),
-        table=np.zeros((constants.horizon if constants.method == ULCVI else 0, states), dtype=np.int32),
-        workspace=new_evaluation_workspace(states if constants.policy_iteration else 0),
-    )
 
 
 def copied(learner: LearnerState) -> LearnerState:

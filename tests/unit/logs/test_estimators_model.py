@@ -9,7 +9,7 @@ import pytest
 
 from goalbound import LRCSSP, PriorKnowledge, widths
 from goalbound.confidence import Statistics, project, ridge_estimate
-from goalbound.logs.log_model import fit, log_model, policy_values
+from goalbound.logs.estimators import fit, log_model, policy_values
 from goalbound.planning import evaluate
 from tests.reference import exact
 from tests.reference.rows import played, rows_of

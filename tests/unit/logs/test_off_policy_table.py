@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from goalbound.logs import PolicyEstimate, PolicyEvaluation
-from goalbound.logs.policy_evaluation import BOUNDS, DOUBLY_ROBUST, IMPORTANCE, MODEL, OBSERVED
+from goalbound.logs.off_policy import BOUNDS, DOUBLY_ROBUST, IMPORTANCE, MODEL, OBSERVED
 
 
 def evaluation(**others: Any) -> PolicyEvaluation:

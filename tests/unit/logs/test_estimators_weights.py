@@ -9,7 +9,7 @@ import pytest
 
 from goalbound.errors import ArgumentError
 from goalbound.logs import Log, LogColumns, read_log
-from goalbound.logs.importance import (
+from goalbound.logs.estimators import (
     Cases,
     WeightedSteps,
     cases_of,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.kernels.psrl import all_is_new, draw_model, mean_model, set_loss, set_row, times_led
+from goalbound.baselines.methods.psrl import all_is_new, draw_posterior, mean_model, set_loss, set_row, times_led
 from tests.reference.tabular import NaivePSRLSSP
 from tests.support.tabular_kernels import PAIRS, SUPPORT, Arguments, arguments, filled, place
 
@@ -86,7 +86,7 @@ def test_a_draw_takes_the_numbers_of_the_definition_in_its_order(seed: int) -> N
     twin.data = data
     losses, rows = twin.drawn()
     rng = np.random.default_rng(seed)
-    draw_model.python(case.constants, case.learner, rng)
+    draw_posterior.python(case.constants, case.learner, rng)
     assert case.learner.main.sets.losses == pytest.approx(losses, rel=1e-14)
     for pair in range(PAIRS):
         mine = np.zeros(SUPPORT.states)
@@ -97,7 +97,7 @@ def test_a_draw_takes_the_numbers_of_the_definition_in_its_order(seed: int) -> N
 
 def test_both_forms_draw_the_same_model() -> None:
     one, other = eight_steps(), eight_steps()
-    draw_model.python(one.constants, one.learner, np.random.default_rng(3))
-    draw_model.compiled(other.constants, other.learner, np.random.default_rng(3))
+    draw_posterior.python(one.constants, one.learner, np.random.default_rng(3))
+    draw_posterior.compiled(other.constants, other.learner, np.random.default_rng(3))
     for mine, theirs in zip(one.learner.main.sets, other.learner.main.sets, strict=True):
         assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from goalbound.logs import read_log
-from goalbound.logs.rare_names import rare_names
+from goalbound.logs.report import rare_names
 
 
 def rows(actions: list[str], state: str = "new") -> dict[str, list[Any]]:

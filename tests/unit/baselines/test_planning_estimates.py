@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.kernels.confidence import update_pair
 from goalbound.planning.kernels.value_iteration import optimistic_row
 from tests.support.tabular_kernels import DELTA, Arguments, arguments
 
@@ -22,7 +21,7 @@ def taught(method: Method) -> Arguments:
     case = arguments(method)
     for following, loss in zip(NEXT, LOSSES, strict=True):
         case.record(0, following, loss)
-    update_pair.python(case.constants, case.learner, 0)
+    case.update(0)
     return case
 
 

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from goalbound.baselines import TabularLearner
-from goalbound.baselines.kernels import episode_loop
+from goalbound.baselines import TabularLearner, loop
+from goalbound.baselines.protocol import kernel_of
 from goalbound.learners.batch import Batch
 from goalbound.models.simulated import EpisodeResults
 from goalbound.models.step import bernoulli
@@ -32,7 +32,7 @@ def played(learner: TabularLearner, *, form: str = "python", step_limit: int = 1
     values = np.tile(solve(PROBLEM.at([1.0])).values, (EPISODES, 1))
     batch = Batch.of(environment, np.ones((EPISODES, 1)), values, step_limit=step_limit, results=results)
     learner._before_playing(batch)
-    return learner._play(getattr(episode_loop.play, form), batch), results
+    return learner._play(getattr(kernel_of(loop.play, learner.method.name), form), batch), results
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method, TabularLearner
-from goalbound.baselines.kernels.confidence import update_pair
-from goalbound.baselines.kernels.state import EPISODE_PROGRESS, LEARNER_TOTALS, copied, new_episode_state
+from goalbound.baselines.state import EPISODE_PROGRESS, LEARNER_TOTALS, copied, new_episode_state
 from goalbound.models import Support
 from goalbound.planning.kernels.value_iteration import L1_BALL, L2_BALL
 from tests.support.tabular_driving import METHODS
@@ -82,7 +81,7 @@ def test_a_copy_shares_inside_what_was_shared_and_nothing_with_the_original() ->
     learner = case.learner
     for _ in range(8):
         case.record(0, 2, 0.5)
-    update_pair.python(case.constants, learner, 0)
+    case.update(0)
     copy = copied(learner)
     assert copy.unit.sets.centre is copy.main.sets.centre
     assert copy.unit.sets.losses is not copy.main.sets.losses

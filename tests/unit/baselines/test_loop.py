@@ -7,8 +7,8 @@ from math import log
 import numpy as np
 import pytest
 
-from goalbound.baselines import Method
-from goalbound.baselines.kernels import algorithm as kernels
+from goalbound.baselines import Method, loop
+from goalbound.baselines.protocol import chosen_pair, draw_model
 from tests.support.tabular_driving import METHODS
 from tests.support.tabular_kernels import GOAL, Arguments, arguments, filled, place
 
@@ -19,27 +19,27 @@ SHARED = ("bernstein", "eb", "psrl")
 
 def begun(method: Method) -> Arguments:
     case = arguments(method)
-    kernels.begin.python(case.learner, case.episode)
+    loop.begin.python(case.learner, case.episode)
     return case
 
 
 def plan(case: Arguments) -> bool:
-    return bool(kernels.plan_episode.python(case.constants, case.learner, case.episode, SWEEPS))
+    return bool(case.kernel(loop.plan_episode).python(case.constants, case.learner, case.episode, SWEEPS))
 
 
 def is_valid(case: Arguments, state: int = 0) -> bool:
-    return bool(kernels.plan_is_valid.python(case.constants, case.learner, case.episode, state))
+    return bool(case.kernel(loop.plan_is_valid).python(case.constants, case.learner, case.episode, state))
 
 
 def observe(case: Arguments, pair: int, to: int, loss: float = 0.5) -> None:
-    kernels.observe.python(case.constants, case.learner, case.episode, pair, place(pair, to), loss)
+    case.kernel(loop.observe).python(case.constants, case.learner, case.episode, pair, place(pair, to), loss)
 
 
 def test_an_episode_begins_with_the_next_number_and_without_a_plan() -> None:
     case = begun(METHODS["uc"])
     for name in ("plan", "intervals", "unknown_steps", "steps", "limit"):
         case.episode.progress[name] = 9
-    kernels.begin.python(case.learner, case.episode)
+    loop.begin.python(case.learner, case.episode)
     assert case.episode.progress["number"] == case.learner.totals["episodes"] == 2
     assert [int(case.episode.progress[n]) for n in ("plan", "intervals", "unknown_steps", "steps", "limit")] == [0] * 5
 
@@ -96,19 +96,16 @@ def test_ulcvi_plays_the_pair_of_its_stage_and_the_others_that_of_the_state() ->
     staged.learner.workspace.table[3] = [1, 2, 5]
     staged.episode.progress["steps"] = plain.episode.progress["steps"] = 3
     staged.episode.policy[:] = plain.episode.policy[:] = [0, 3, 4]
-    assert [kernels.chosen_pair.python(staged.constants, staged.learner, staged.episode, s) for s in range(3)] == [
-        1,
-        2,
-        5,
-    ]
-    assert [kernels.chosen_pair.python(plain.constants, plain.learner, plain.episode, s) for s in range(3)] == [0, 3, 4]
+    for case, pairs in ((staged, [1, 2, 5]), (plain, [0, 3, 4])):
+        choose = case.kernel(chosen_pair).python
+        assert [choose(case.constants, case.learner, case.episode, s) for s in range(3)] == pairs
 
 
 def test_hoeffding_trusts_its_plan_in_states_where_the_pair_is_known() -> None:
     case = arguments(Method("hoeffding-ssp", loss_bound=1.0, scale=0.003), loss_floor=0.5)
     # known after scale^2 (5000 B^2 / floor^2) m ln(1000 N B / (delta floor)) = 9e-6 * 20000 * 3 ln(120000) visits
     assert case.constants.known_after == pytest.approx([0.54 * log(120_000.0)] * 6, rel=1e-12)  # 6.3
-    kernels.begin.python(case.learner, case.episode)
+    loop.begin.python(case.learner, case.episode)
     assert plan(case)
     case.episode.policy[:] = [0, 2, 4]
     case.learner.counts.visits[:] = [6, 0, 7, 0, 0, 0]
@@ -119,15 +116,18 @@ def test_hoeffding_trusts_its_plan_in_states_where_the_pair_is_known() -> None:
     for pair in (0, 2):  # a step with an unknown pair is counted, before it is learned from
         observe(case, pair, 0)
     assert case.episode.progress["unknown_steps"] == 1
-    assert kernels.is_known.python(case.constants, case.learner, 0)
+    assert loop.is_known.python(case.constants, case.learner, 0)
 
 
 def test_only_posterior_sampling_draws_and_only_where_its_plan_is_stale() -> None:
     for name, method in METHODS.items():
         case = begun(method)
-        assert kernels.needs_draws.python(case.constants, case.learner) == (name == "psrl")
-        case.learner.totals["stale"] = 0
-        assert not kernels.needs_draws.python(case.constants, case.learner)
+        for stale in (0, 1):
+            case.learner.totals["stale"] = stale
+            rng = np.random.default_rng(0)
+            case.kernel(draw_model).python(case.constants, case.learner, rng)
+            drew = rng.bit_generator.state != np.random.default_rng(0).bit_generator.state
+            assert drew == (name == "psrl" and stale == 1)
 
 
 def test_hoeffding_and_uc_plan_for_every_interval_and_the_others_share_what_is_not_stale() -> None:
@@ -142,16 +142,16 @@ def test_hoeffding_and_uc_plan_for_every_interval_and_the_others_share_what_is_n
 def test_a_plan_that_does_not_come_to_its_end_is_not_followed() -> None:
     for method in (Method("bernstein-ssp", scale=1e-4), Method("eb-ssp", scale=1e-3), Method("uc-ssp", scale=1e-4)):
         case = filled(method, 1).case
-        kernels.begin.python(case.learner, case.episode)
+        loop.begin.python(case.learner, case.episode)
         constants = case.constants._replace(policy_iteration=False)
-        assert not kernels.plan_episode.python(constants, case.learner, case.episode, 1)
+        assert not case.kernel(loop.plan_episode).python(constants, case.learner, case.episode, 1)
         assert case.episode.progress["plan"] == case.learner.totals["plans"] == 0
 
 
 def test_a_new_epoch_remembers_how_often_the_last_one_arrived() -> None:
     case = begun(METHODS["psrl"])
     case.learner.totals["goals"], case.learner.totals["goals_before"] = 5, 2
-    kernels.begin_epoch.python(case.learner)
+    loop.begin_epoch.python(case.learner)
     totals = case.learner.totals
     assert (totals["plans"], totals["stale"], totals["goals"], totals["goals_before"]) == (1, 0, 0, 5)
 
@@ -163,7 +163,7 @@ def test_visits_have_doubled_when_there_are_as_many_new_ones_as_old_ones(used: i
     found = []
     for visits in range(4):
         case.learner.counts.visits[2] = visits
-        found.append(bool(kernels.has_doubled.python(case.learner, 2)))
+        found.append(bool(loop.has_doubled.python(case.learner, 2)))
     assert found == doubled
 
 
@@ -227,12 +227,12 @@ def test_both_forms_plan_and_learn_the_same(name: str) -> None:
     for form in ("python", "compiled"):
         case, rng = begun(METHODS[name]), np.random.default_rng(4)
         for _ in range(30):
-            if not getattr(kernels.plan_is_valid, form)(case.constants, case.learner, case.episode, 0):
-                run = getattr(kernels.plan_episode, form)
+            if not getattr(case.kernel(loop.plan_is_valid), form)(case.constants, case.learner, case.episode, 0):
+                run = getattr(case.kernel(loop.plan_episode), form)
                 assert run(case.constants, case.learner, case.episode, SWEEPS)
-            pair = getattr(kernels.chosen_pair, form)(case.constants, case.learner, case.episode, 0)
+            pair = getattr(case.kernel(chosen_pair), form)(case.constants, case.learner, case.episode, 0)
             at, loss = place(pair, int(rng.integers(4))), float(rng.random())
-            getattr(kernels.observe, form)(case.constants, case.learner, case.episode, pair, at, loss)
+            getattr(case.kernel(loop.observe), form)(case.constants, case.learner, case.episode, pair, at, loss)
         learner = case.learner
         parts = (learner.main.iteration.values, learner.counts.seen_count, learner.visits_used, learner.workspace.table)
         ended.append(([part.tobytes() for part in parts], learner.totals.tolist(), case.episode.progress.tolist()))

@@ -7,22 +7,21 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.baselines import Method
-from goalbound.baselines.kernels.confidence import record
-from goalbound.baselines.kernels.planning import (
-    attempt_length,
-    begin_attempt,
-    follow_policy,
-    mark_dirty,
-    plan_attempt,
-    replan,
-    update_sets,
-)
-from goalbound.baselines.kernels.state import LearnerState, copied
+from goalbound.baselines.methods import uc
+from goalbound.baselines.planning import follow_policy, mark_dirty, record
+from goalbound.baselines.planning import replan as generic_replan
+from goalbound.baselines.planning import update_sets as generic_update_sets
+from goalbound.baselines.protocol import kernel_of
+from goalbound.baselines.state import LearnerState, copied
 from goalbound.planning.kernels.value_iteration import optimistic_row
 from tests.support.tabular_kernels import Arguments, arguments, filled, place
 
 UC = Method("uc-ssp", scale=0.02)
 SWEEPS = 10**6
+attempt_length = uc.attempt_length
+replan = kernel_of(generic_replan, "uc-ssp")
+update_sets = kernel_of(generic_update_sets, "uc-ssp")
+begin_attempt, plan_attempt = kernel_of(uc.begin_attempt, "uc-ssp"), kernel_of(uc.plan_attempt, "uc-ssp")
 
 
 def planned(seed: int) -> Arguments:

@@ -1,14 +1,49 @@
-"""VISGO, the planner of EB-SSP: value iteration with a bonus that depends on the values, in a skewed model."""
+"""EB-SSP: value iteration with a bonus that depends on the values (VISGO), in a skewed model
+(:func:`goalbound.baselines.eb_ssp`)."""
 
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 
+from goalbound.baselines.planning import empirical_row, mean_loss
+from goalbound.baselines.protocol import Room, backup, make_plan, note_visit, update_pair
 from goalbound.jit.compile import lean
 from goalbound.planning.kernels.value_iteration import MOST_DOUBLINGS, doubled_beyond, largest_value
 
 FINEST = 1e-9
 """The precision is not finer than this share of B."""
+
+
+@lean
+def set_visgo_bonus(constants, learner, pair):
+    """The parts of the bonus that do not depend on the values; the scale is not in them."""
+    n = float(learner.counts.visits[pair])
+    possible = constants.width[pair] + 1.0
+    iota = log(12.0 * len(constants.pair_state) * possible * n * n / constants.delta)
+    learner.bonus.rate[pair] = iota / n
+    learner.bonus.flat[pair] = 0.0
+    if not constants.losses_are_known:
+        learner.bonus.flat[pair] = 2.0 * sqrt(2.0) * sqrt(mean_loss(constants, learner.counts, pair) * iota / n)
+    learner.bonus.steep[pair] = 2.0 * sqrt(2.0) * sqrt(possible * iota) / n
+
+
+@lean
+def update_eb(constants, learner, pair):
+    """The empirical row and the bonus of a pair that was visited. O(the next states seen)."""
+    if learner.counts.visits[pair] > 0:
+        empirical_row(constants, learner, pair)
+        set_visgo_bonus(constants, learner, pair)
+
+
+@lean
+def note_powers_of_two(constants, learner, pair, arrived):
+    """The data of a pair is renewed when its visits reach 1, 2, 4, 8, ..."""
+    n = learner.counts.visits[pair]
+    if (n & (n - 1)) == 0:
+        update_eb(constants, learner, pair)
+        learner.visits_used[pair] = n
+        learner.totals["triggers"] += 1
+        learner.totals["stale"] = 1
 
 
 @lean
@@ -94,3 +129,21 @@ def plan_eb_ssp(constants, learner, sweeps):
             return True
         learner.totals["loss_bound"] = doubled_beyond(bound, largest)
     return False
+
+
+@lean
+def backup_with_bonus(constants, learner, episode, pair):
+    """0 for a pair that was never looked at."""
+    if learner.visits_used[pair] == 0:
+        return 0.0
+    iteration = learner.main.iteration
+    return eb_backup(constants, learner, pair, iteration.values, largest_value(iteration), learner.totals["loss_bound"])
+
+
+ROOM = Room(
+    {update_pair: update_eb, note_visit: note_powers_of_two, make_plan: plan_eb_ssp, backup: backup_with_bonus},
+    quantity="bonuses",
+    source="Tarbouriech et al. (2021)",
+    defaults={"loss_bound": None},
+    positive_losses=False,
+)

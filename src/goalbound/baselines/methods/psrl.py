@@ -1,9 +1,11 @@
-"""The model of an epoch of PSRL-SSP: drawn from the posterior, or its mean."""
+"""PSRL-SSP: the best policy of a model drawn from the posterior (:func:`goalbound.baselines.psrl_ssp`)."""
 
 from math import sqrt
 
 import numpy as np
 
+from goalbound.baselines.loop import has_doubled
+from goalbound.baselines.protocol import Room, draw_model, note_visit
 from goalbound.jit.compile import lean
 
 
@@ -70,9 +72,11 @@ def all_is_new(learner):
 
 
 @lean
-def draw_model(constants, learner, rng):
-    """A model from the posterior. Draws, pair by pair: a normal number for its loss unless losses are known, then a
-    gamma number for each possible next state, in the order of the support. O(M)."""
+def draw_posterior(constants, learner, rng):
+    """A model from the posterior, where a new plan is due. O(M) draws, pair by pair: a normal number for its loss
+    unless losses are known, then a gamma number for each possible next state, in the order of the support."""
+    if learner.totals["stale"] == 0:
+        return
     counts = learner.counts
     for pair in range(len(learner.visits_used)):
         loss = central_loss(constants, counts, pair)
@@ -96,3 +100,26 @@ def mean_model(constants, learner):
             learner.workspace.row[k] = constants.prior + times_led(constants, counts, pair, k)
         set_row(constants, learner, pair)
     all_is_new(learner)
+
+
+@lean
+def note_goals(constants, learner, pair, arrived):
+    """An epoch ends when the visits of a pair have doubled, or goals outnumber those of the epoch before."""
+    totals = learner.totals
+    if has_doubled(learner, pair):
+        totals["stale"] = 1
+    if arrived:
+        totals["goals"] += 1
+        if totals["goals"] > totals["goals_before"]:
+            totals["stale"] = 1
+
+
+ROOM = Room(
+    {note_visit: note_goals, draw_model: draw_posterior},
+    quantity="spread of the losses",
+    source="Jafarnia-Jahromi et al. (2021)",
+    defaults={"prior": 0.1, "value_cap": 1000.0},
+    draws=True,
+    mean_model=mean_model,
+    looks_again=True,
+)

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import pytest
 
-from goalbound.logs.times import times_of
+from goalbound.logs.tables import as_column
 from goalbound.logs.values import read_times
 
 NOON = "2026-03-01T12:00:00"
@@ -25,7 +25,7 @@ NOON = "2026-03-01T12:00:00"
     ],
 )
 def test_times_are_those_of_the_column(column, zoned, first):
-    found = times_of(column, read_times(column))
+    found = read_times(as_column(column)).of_log()
     assert found.zoned is zoned
     if first is None:
         assert found.values[1] == np.datetime64(NOON)
@@ -35,7 +35,7 @@ def test_times_are_those_of_the_column(column, zoned, first):
 
 def test_a_time_of_the_users_is_of_the_kind_of_the_column():
     numbers, dates, zoned = (
-        times_of(column, read_times(column)) for column in ([3, 4], [NOON], [f"{NOON}+01:00"])
+        read_times(as_column(column)).of_log() for column in ([3, 4], [NOON], [f"{NOON}+01:00"])
     )  # fmt: skip
     assert numbers.place("3.5", "since") == numbers.place(3.5, "since") == 3.5
     assert dates.place("2026-03-01", "since") == np.datetime64("2026-03-01")

@@ -1,1 +1,0 @@
-"""The context-free learners as kernels: one algorithm for six methods, which differ by a code."""
