@@ -405,7 +405,8 @@ class ServiceCalls(Generic[C]):
                     "what was asked may have been done, and the same can be asked again"
                 ) from answer
             attempt += 1
-            self._urls.append(self._urls.pop(0))  # another service may answer; the one that does is asked from then on
+            if self._urls[0] == url:  # another service may answer; the one that does is asked from then on
+                self._urls = [*self._urls[1:], url]  # a new list, as other calls may be under way
             if attempt % len(self._urls) == 0:
                 wait = wait_before(attempt // len(self._urls) - 1, retry_after)
                 yield min(wait, max(0.0, end - time.monotonic()))

@@ -348,6 +348,25 @@ def test_of_several_services_the_one_that_answers_is_asked_from_then_on():
         Client()
 
 
+def test_calls_at_the_same_time_do_not_send_each_other_back_to_a_service_that_is_gone():
+    asked, both = [], asyncio.Barrier(2)
+
+    async def answer(request):
+        asked.append(request.url.host)
+        if request.url.host == "gone":
+            if asked.count("gone") <= 2:
+                await both.wait()
+            raise httpx.ConnectError("nobody is there", request=request)
+        return httpx.Response(200, json={"learners": []})
+
+    async def ask():
+        async with AsyncClient("http://gone", "http://leader", transport=httpx.MockTransport(answer)) as client:
+            await asyncio.gather(client.learners(), client.learners())
+
+    asyncio.run(ask())
+    assert asked == ["gone", "gone", "leader", "leader"]
+
+
 def test_while_no_service_answers_it_waits_up_to_two_seconds_and_not_between_services(monkeypatch):
     waits, answers = [], iter([503] * 30 + [200])
 
