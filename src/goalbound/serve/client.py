@@ -357,8 +357,8 @@ class ServiceCalls(Generic[C]):
         timeout: float = 10.0,
         transport: Any = None,
     ) -> None:
-        if not urls:
-            raise InputError("give the address of a service, such as http://127.0.0.1:8765")
+        if not urls or not all(url.startswith(("http://", "https://")) for url in urls):
+            raise InputError("give the address of a service with its scheme, such as http://127.0.0.1:8765")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._http = self._http_type(headers=headers, timeout=timeout, transport=transport)
         self._urls = [url.rstrip("/") for url in urls]

@@ -344,8 +344,9 @@ def test_of_several_services_the_one_that_answers_is_asked_from_then_on():
         client.learners()
         client.learners()
     assert asked == ["gone", "standby", "leader", "leader"]
-    with pytest.raises(InputError, match="give the address of a service"):
-        Client()
+    for missing in ((), ("127.0.0.1:8765",), ("http://leader", "standby:8765")):  # and not after a minute of trying
+        with pytest.raises(InputError, match="give the address of a service with its scheme"):
+            Client(*missing)
 
 
 def test_calls_at_the_same_time_do_not_send_each_other_back_to_a_service_that_is_gone():
