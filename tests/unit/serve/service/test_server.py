@@ -5,6 +5,7 @@ import contextlib
 import gc
 import itertools
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 from faults.world import environment
 from goalbound import GreedyRidge, LossScale
-from goalbound.errors import ArgumentError, StorageFailed, StoreLocked
+from goalbound.errors import ArgumentError, StorageFailed, StoreError, StoreLocked
 from goalbound.serve.client import Client
 from goalbound.serve.service import server
 from goalbound.serve.service.app import Service
@@ -148,6 +149,19 @@ def test_a_store_that_stops_while_kernels_are_compiled_ends_the_process(opening,
     monkeypatch.setattr(server, "stop_at_once", failures.append)
     opening.run()
     assert failures == [opening._store.writer.failure]
+
+
+def test_to_look_whether_there_is_a_store_writes_nothing(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")  # as if the machine had stopped
+    before = (tmp_path / "copy" / "log.sqlite-wal").read_bytes()
+    server._check_store(tmp_path / "copy", create=True)
+    assert (tmp_path / "copy" / "log.sqlite-wal").read_bytes() == before
+    server._check_store(tmp_path / "new", create=True)
+    assert (tmp_path / "new" / "log.sqlite").is_file()
+    with pytest.raises(StoreError, match="there is no store"):
+        server._check_store(tmp_path / "none", create=False)
 
 
 def test_a_standby_says_once_that_it_waits(tmp_path, monkeypatch, caplog):
