@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test docs gallery check lint format bench paper faults house browser postgres strace
+.PHONY: help demo test plain docs gallery check lint format bench paper faults house browser postgres strace
 .PHONY: release-quick release-check clean
 
 help:
 	@echo "make demo    learn a contextual problem and leave a page to look at in out/demo/"
 	@echo "make test    run the tests"
+	@echo "make plain   run some of them without the accelerator of the compiler, from an empty cache"
 	@echo "make docs    build the documentation into out/site/"
 	@echo "make gallery run the experiments whose reports the documentation shows (minutes); then make docs"
 	@echo "make check   linters, types, import layers, tests"
@@ -46,6 +47,17 @@ $(VENV)/.bench: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.docs: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[docs]'
 	@touch $@
+
+# The same numbers by numba's own code generator, from an empty cache: two published experiments, every kernel in both
+# forms, rooms of third parties.
+PLAIN = tests/unit/test_golden.py tests/unit/jit tests/properties/test_compiled_kernels.py tests/contracts/test_rooms.py \
+  'tests/contracts/test_published_specs.py::test_the_quick_form_runs_from_the_file_to_the_report[first]' \
+  'tests/contracts/test_published_specs.py::test_the_quick_form_runs_from_the_file_to_the_report[likelihood]'
+plain: $(VENV)/.dev
+	mkdir -p out
+	folder=$$(mktemp -d out/plain.XXXX) && \
+	  GOALBOUND_ACCELERATE=0 NUMBA_CACHE_DIR=$$PWD/$$folder $(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet $(PLAIN); \
+	  status=$$?; rm -rf "$$folder"; exit $$status
 
 demo: $(VENV)/.experiments
 	$(BIN)/goalbound demo

@@ -237,7 +237,7 @@ class LargeFileWarning(UserWarning):
 
 
 class NotCompiledWarning(UserWarning):
-    """numba cannot compile the kernels: they run as Python, with the same results and much slower."""
+    """numba cannot compile the kernels, or not as fast as it could; the results are the same, and slower."""
 
 
 class NotLinearWarning(UserWarning):
