@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from goalbound.baselines import uc_ssp
 from goalbound.serve.service.tokens import Tokens
 from goalbound.serve.store import Store
 from tests.support.incidents_at_work import greedy
@@ -24,6 +25,7 @@ def served(tmp_path_factory):
         learner.begin([0.2, 0.8], "down", id="case-17")
         learner.override("case-17", "page", 0.4, "degraded", step=1)
         learner.begin([0.9, 0.1], "down", id="case-18")
+        store.create("mute", uc_ssp(greedy().support, loss_floor=0.1)).begin([1.0], "down", id="case-19")
     with running(folder) as (_, url):
         yield folder, url
 
@@ -59,6 +61,14 @@ def test_the_page_shows_open_cases_one_explained_and_asks_for_a_token_where_one_
     text = text_of(browser, "Case case-17")
     assert "In degraded:" in text
     assert "override" in text
+    browser.get(f"{url}/#learner=incidents&case=case-99")  # a link to no case
+    assert "case-17" in text_of(browser, "has no case of this id")
+    assert "Case case-17" not in browser.find_element("tag name", "body").text
+    browser.get(f"{url}/#learner=mute&case=case-19")  # a learner that cannot explain itself
+    assert "begin" in text_of(browser, "Not explained: mute is a TabularLearner")
+    browser.get_log("browser")  # it says which requests were refused
+    browser.get(f"{url}/#learner=incidents&case=case-17")
+    text_of(browser, "In degraded:")
     chosen = browser.find_element("css selector", "tr.chosen")
     assert chosen.text.split()[0] in ("restart", "page")
     wide = browser.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -357,8 +357,8 @@ class ServiceCalls(Generic[C]):
         timeout: float = 10.0,
         transport: Any = None,
     ) -> None:
-        if not urls:
-            raise InputError("give the address of a service, such as http://127.0.0.1:8765")
+        if not urls or not all(url.startswith(("http://", "https://")) for url in urls):
+            raise InputError("give the address of a service with its scheme, such as http://127.0.0.1:8765")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._http = self._http_type(headers=headers, timeout=timeout, transport=transport)
         self._urls = [url.rstrip("/") for url in urls]
@@ -405,7 +405,8 @@ class ServiceCalls(Generic[C]):
                     "what was asked may have been done, and the same can be asked again"
                 ) from answer
             attempt += 1
-            self._urls.append(self._urls.pop(0))  # another service may answer; the one that does is asked from then on
+            if self._urls[0] == url:  # another service may answer; the one that does is asked from then on
+                self._urls = [*self._urls[1:], url]  # a new list, as other calls may be under way
             if attempt % len(self._urls) == 0:
                 wait = wait_before(attempt // len(self._urls) - 1, retry_after)
                 yield min(wait, max(0.0, end - time.monotonic()))

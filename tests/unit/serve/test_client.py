@@ -344,8 +344,28 @@ def test_of_several_services_the_one_that_answers_is_asked_from_then_on():
         client.learners()
         client.learners()
     assert asked == ["gone", "standby", "leader", "leader"]
-    with pytest.raises(InputError, match="give the address of a service"):
-        Client()
+    for missing in ((), ("127.0.0.1:8765",), ("http://leader", "standby:8765")):  # and not after a minute of trying
+        with pytest.raises(InputError, match="give the address of a service with its scheme"):
+            Client(*missing)
+
+
+def test_calls_at_the_same_time_do_not_send_each_other_back_to_a_service_that_is_gone():
+    asked, both = [], asyncio.Barrier(2)
+
+    async def answer(request):
+        asked.append(request.url.host)
+        if request.url.host == "gone":
+            if asked.count("gone") <= 2:
+                await both.wait()
+            raise httpx.ConnectError("nobody is there", request=request)
+        return httpx.Response(200, json={"learners": []})
+
+    async def ask():
+        async with AsyncClient("http://gone", "http://leader", transport=httpx.MockTransport(answer)) as client:
+            await asyncio.gather(client.learners(), client.learners())
+
+    asyncio.run(ask())
+    assert asked == ["gone", "gone", "leader", "leader"]
 
 
 def test_while_no_service_answers_it_waits_up_to_two_seconds_and_not_between_services(monkeypatch):

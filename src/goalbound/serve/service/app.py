@@ -77,7 +77,7 @@ class Service:
 
     Attributes:
         guarded: whether everybody needs a token.
-        waits_for: why there is no store yet, as the answer says it.
+        waits_for: the code of the answer while there is no store yet, and why there is none.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Service:
         self.tokens = tokens
         self.limits = limits or Limits()
         self.metrics = Metrics()
-        self.waits_for = Refused(503, "not-ready", "the store is being opened")
+        self.waits_for = "not-ready", "the store is being opened"
         self.guarded = bool(self.tokens)
         self._store = store
         self._loop: Any = None
@@ -116,7 +116,7 @@ class Service:
     def store(self) -> Store:
         """The store, once it is open; until then an error that says what is waited for."""
         if self._store is None:
-            raise self.waits_for
+            raise Refused(503, *self.waits_for)
         return self._store
 
     @store.setter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -283,7 +284,7 @@ async def create_learner(asked: Asked) -> Response:
         raise Refused(422, "invalid", "give the name of the learner: ?name=...")
     if asked.query.keys() - {"name", "follows"}:
         raise Refused(422, "invalid", "the query has another name than name and follows; leave it out")
-    learner = learner_from(asked.body)
+    learner = await asyncio.to_thread(learner_from, asked.body)  # a large one takes seconds; others are answered
     await asked.write(lambda engine: engine.create(name, learner, follows=follows))
     return _json(await asked.read(lambda engine: reading.learner_status(engine, name)), 201)
 

@@ -22,14 +22,15 @@ from typing import Any
 import uvicorn
 
 from goalbound.adapters.learner_files import load_learner
-from goalbound.errors import ArgumentError, StoreLocked
+from goalbound.errors import ArgumentError, StoreError, StoreLocked
 from goalbound.learners.layers import unwrap
 from goalbound.serve.service.alarm_lines import alarm_lines, silent_alarms
 from goalbound.serve.service.app import Limits, Service
-from goalbound.serve.service.problems import Refused, where_raised
+from goalbound.serve.service.problems import where_raised
 from goalbound.serve.service.tokens import Tokens
 from goalbound.serve.store import Store, StoreOptions
 from goalbound.serve.store.database_url import place_of
+from goalbound.serve.store.engine import Engine
 from goalbound.serve.store.log import open_log, sqlite_note
 from goalbound.serve.store.snapshots import learner_from
 from goalbound.simulation.warm_up import warm_up
@@ -138,15 +139,17 @@ class _Opening(threading.Thread):
         try:
             with silent_alarms():
                 self._store = store = self._open()
+                store.writer.on_failure = stop_at_once
+                if store.writer.failure is not None:  # it had stopped before
+                    raise store.writer.failure
                 self._create_missing(store)
             _say_what_was_found(store)
             if self._serving.ahead:
-                for managed in store.read(lambda engine: list(engine.machine.learners.values())):
-                    self._wait_for("not-ready", f"what the learner {managed.name} runs is being compiled")
-                    warm_up(unwrap(managed.learner))
+                for name, learner in store.read(_as_created):
+                    self._wait_for("not-ready", f"what the learner {name} runs is being compiled")
+                    warm_up(unwrap(learner))
             collect_seldom()
             store._engine.on_rebuilt = collect_seldom
-            store.writer.on_failure = stop_at_once
             self._alarms.enter_context(alarm_lines(store))
             self._service.store = store
             log.info("ready")
@@ -191,20 +194,32 @@ class _Opening(threading.Thread):
                 )
 
     def _wait_for(self, code: str, text: str) -> None:
-        self._service.waits_for = Refused(503, code, text)
-        log.info("%s", text)
+        if self._service.waits_for != (code, text):  # a standby asks for its place again and again
+            self._service.waits_for = code, text
+            log.info("%s", text)
 
 
 def _check_store(place: Path | str, *, create: bool) -> None:
     """An error if there is no store and none is to be made."""
-    with contextlib.suppress(StoreLocked):  # there is one
-        open_log(place, create=create, readonly=not create).close()
+    try:
+        open_log(place, readonly=True).close()
+    except StoreError:
+        if not create:
+            raise
+        with contextlib.suppress(StoreLocked):  # another process makes it
+            open_log(place, create=True).close()
 
 
 def _learners_in(place: Path | str) -> list[Any]:
     """The learners of a store as they were created, read beside the process that writes."""
     with contextlib.closing(open_log(place, readonly=True)) as log:
         return [learner_from(file) for file in log.learner_files()]
+
+
+def _as_created(engine: Engine) -> list[tuple[str, Any]]:
+    """The names of the learners, and the learners as they were created: without open cases, which a warm-up copies."""
+    learners = engine.machine.learners.values()
+    return [(managed.name, learner_from(engine.log.learner_file(managed.number))) for managed in learners]
 
 
 def check_address(address: Address, *, has_tokens: bool) -> None:

@@ -17,7 +17,7 @@ from goalbound.errors import ArgumentError, FileFormatError, InputError, StoreEr
 from goalbound.models.files.io import atomic_write, strict_json
 from goalbound.models.files.saved_files import locked
 from goalbound.serve.store.database_url import database_of, shown
-from goalbound.serve.store.log import connected, lock_key, store_error
+from goalbound.serve.store.log import connected, driver, lock_key, store_error
 
 log = logging.getLogger("goalbound.serve.service")
 
@@ -199,11 +199,15 @@ class _Row:
     def change(self, change: Callable[[bytes | None], bytes]) -> None:
         key = lock_key(database_of(self._url).schema, "tokens")
         self.read()
-        with self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
-            data = change(self.read())
-            put = "INSERT INTO meta VALUES ('tokens', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-            self._connection.execute(put, (data.decode(),))
+        put = "INSERT INTO meta VALUES ('tokens', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        try:
+            with self._connection.transaction():
+                self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+                data = change(self.read())
+                self._connection.execute(put, (data.decode(),))
+        except driver().Error as error:
+            self.close()
+            raise store_error(error, self._url) from None
 
     def _connected(self) -> Any:
         connection = connected(self._url, writes=True)

@@ -27,7 +27,7 @@ from goalbound.models.validation import check_bool, check_int, short_repr
 from goalbound.serve.store.bodies import abandon_body, actions_of, allowed_body, begin_body, checked_loss
 from goalbound.serve.store.events import Change, Event, Kind, Proposal, canonical, chain_of
 from goalbound.serve.store.files import Head
-from goalbound.serve.store.log import Log
+from goalbound.serve.store.log import MANY, Log
 from goalbound.serve.store.machine import Case, Machine, Managed, case_not_found, finished
 from goalbound.serve.store.replay import Restored, restore
 from goalbound.serve.store.snapshots import digest_of, learner_from, loadable, machine_of, snapshot_of
@@ -142,6 +142,11 @@ class Engine:
     def step_of(self, case: int, step: int) -> Event | None:
         """The event that recorded a step of a case; None: there is none, or it was archived."""
         return self._by_step.get((case, step)) or self.log.step_of(case, step)
+
+    def begun(self, cases: list[int]) -> dict[int, Event]:
+        """The events that began these cases, by their numbers; archived ones are missing."""
+        waiting = {case: self._by_step[case, 0] for case in cases if (case, 0) in self._by_step}
+        return self.log.begun(cases) | waiting
 
     def number_of(self, learner: int, id: Any) -> int | None:
         """Of a case, open or not; None: there is none. What no case can be called the database is not asked for."""
@@ -310,6 +315,8 @@ class Engine:
 
     def events(self, after: int, limit: int) -> list[Event]:
         """Some of the log, in order."""
+        check_int(after, "after", least=0, most=MANY)
+        check_int(limit, "limit", least=0, most=MANY)
         return list(self.log.events(after, limit))
 
     def events_of(self, case: int, *, limit: int, before: int | None = None) -> list[Event]:

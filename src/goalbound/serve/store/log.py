@@ -79,7 +79,8 @@ GROUP BY ended."case", ended."time", ended.seq ORDER BY ended.seq"""
 _LOOKED_AT = 5000
 _PAGE = 2000  # events of one query
 _PART = 2**22  # bytes of a snapshot in one row
-_CHECKPOINT_PAGES, _IDLE_CHECKPOINT_PAGES = 1000, 50  # of 4 KiB
+_PAGE_BYTES = 4096
+_CHECKPOINT_PAGES, _IDLE_CHECKPOINT_PAGES = 1000, 50
 _PAGES_PER_COMMIT, _EVENTS_PER_PAGE = 4, 12  # about
 _MOST_WAL_BYTES = 2**26
 _UNSAFE_BELOW = (3, 51, 3)
@@ -310,6 +311,14 @@ class Log(ABC):
         row = self._row(f'SELECT {_COLUMNS} FROM event WHERE "case" = ? AND step = ?', (case, step))
         return None if row is None else Event._make(row)
 
+    def begun(self, cases: Sequence[int]) -> dict[int, Event]:
+        """The events that began these cases, by the numbers of the cases."""
+        marks = ", ".join("?" * len(cases))
+        rows = (
+            self._rows(f'SELECT {_COLUMNS} FROM event WHERE step = 0 AND "case" IN ({marks})', cases) if cases else []
+        )
+        return {event.case: event for event in map(Event._make, rows) if event.case is not None}
+
     def case_number(self, learner: int, id: str) -> int | None:
         """The number of the case with this id, whether it is open or not."""
         row = self._row('SELECT number FROM "case" WHERE learner = ? AND id = ?', (learner, id))
@@ -470,6 +479,11 @@ class SqliteLog(Log):
         """:meth:`append` inside :meth:`writing`."""
         super().add(events, cases=cases)
         self._written_pages += _PAGES_PER_COMMIT + (len(events) + len(cases)) // _EVENTS_PER_PAGE
+
+    def put_snapshot(self, seq: int, chain: bytes, files: Mapping[str, bytes], *, keep: int) -> None:
+        """Keep a snapshot, which goes through the write-ahead log, too."""
+        super().put_snapshot(seq, chain, files, keep=keep)
+        self._written_pages += sum(map(len, files.values())) // _PAGE_BYTES
 
     def rebase(self, seq: int) -> int:
         """Forget the events up to ``seq``, and make the file smaller, which needs as much space as it will have.
@@ -770,4 +784,4 @@ def store_error(error: Any, url: str) -> StoreError | InputError:
 
 def _words_of(error: Any, url: str) -> str:
     """What an error says, on one line, without the password of the URL, and without the values in its details."""
-    return scrubbed(" ".join((error.diag.message_primary or str(error)).split())[:500], url)
+    return scrubbed(" ".join((error.diag.message_primary or str(error)).split()), url)[:500]

@@ -18,6 +18,7 @@ from goalbound.errors import (
     ArgumentError,
     CaseFinished,
     CaseNotFound,
+    GoalboundError,
     InputError,
     LearnerError,
     LearnerNotFound,
@@ -205,7 +206,7 @@ class Machine:
             raise context_error(lead) from error
         with _poisons():
             for other in self.challengers(lead.number):
-                with suppress(InputError):  # one that cannot read this context does not follow this case
+                with suppress(GoalboundError):  # one that cannot read this context does not follow this case
                     case.episodes[other.number] = other.learner.begin(context, id=number)
             proposal = self._propose(case, allowed)
         self.keep(case)
@@ -227,10 +228,8 @@ class Machine:
             raise
         with _poisons():
             for number in list(case.episodes)[1:]:
-                try:
+                with _following(case, number):
                     case.episodes[number].observe(step, overridden=True)
-                except InputError:  # a challenger that cannot learn from a step follows the case no further
-                    case.episodes.pop(number).abandon("could not be followed")
             return self._go_on(case, state, allowed)
 
     def _move(self, case: Case, state: int, allowed: list[int] | None) -> Proposal:
@@ -281,8 +280,8 @@ class Machine:
         decider, others = case.decider, {}
         case.action = _choose(case.episodes[decider], case.state, allowed)
         case.propensity = None if self.learners[decider].draws else 1.0
-        for number, episode in case.episodes.items():
-            if number != decider:
+        for number, episode in list(case.episodes.items())[1:]:
+            with _following(case, number):
                 others[str(number)] = _choose(episode, case.state, allowed)
                 if self.learners[number].counts_early:
                     episode.begins(case.action)
@@ -325,6 +324,18 @@ def _poisons() -> Iterator[None]:
         yield
     except Exception as error:
         raise Poisoned(str(error)) from error
+
+
+@contextmanager
+def _following(case: Case, number: int) -> Iterator[None]:
+    """A challenger that cannot learn from a step, or plan for the next one, follows the case no further.
+
+    The learner that decides goes on: what a challenger cannot do is no reason to refuse a step.
+    """
+    try:
+        yield
+    except GoalboundError:
+        case.episodes.pop(number).abandon("could not be followed")
 
 
 def _choose(episode: Any, state: int, allowed: list[int] | None) -> int:

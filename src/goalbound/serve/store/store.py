@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from goalbound.errors import FileConflictError, StorageFull, StoreClosed, StoreError
+from goalbound.errors import FileConflictError, StorageFull, StoreClosed, StoreDamaged, StoreError
 from goalbound.models.files.io import atomic_write, file_name, sync_folder
 from goalbound.serve.store import reading
 from goalbound.serve.store.database_url import place_of, shown
@@ -76,6 +76,9 @@ class Store:
             if self._log.get_meta("software") != software():
                 with suppress(StorageFull):  # reading goes on
                     self._log.set_meta("software", software())
+        except StoreDamaged:
+            self._log.leave()  # closing would checkpoint what is damaged, and remove the write-ahead log
+            raise
         except BaseException:
             self._log.close()
             raise

@@ -90,7 +90,10 @@ def _import_lines(log: Log, state: Restored, source: str | PathLike[str]) -> int
         if number == 1:
             _check_begin(line, state.seq)
         elif "file" in line:
-            log.put_learner(int(line["learner"]), _decoded(line["file"]))
+            learner = int(line["learner"])
+            if learner in state.machine.learners:
+                raise FileFormatError(f"line {number} has a file for learner {learner}, which is in the store already")
+            log.put_learner(learner, _decoded(line["file"]))
         elif "end" in line:
             ended = True
             if line["end"] != state.seq:

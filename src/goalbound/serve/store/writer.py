@@ -159,16 +159,22 @@ class Writer:
         try:
             self._work()
         except BaseException as error:
-            self._engine.log.leave()  # before anyone is told
-            with self._submitting:
-                self.failure = _as_failure(error)
+            failure = self._stop(error)
             while not self._queue.empty():
                 job = self._queue.get()
                 if job is not None:
-                    job.results = [self.failure] * len(job.operations)
+                    job.results = [failure] * len(job.operations)
                     _deliver([job])
             if self.on_failure is not None:
-                self.on_failure(self.failure)
+                self.on_failure(failure)
+
+    def _stop(self, error: BaseException) -> BaseException:
+        """Take no more jobs, and leave the log, before anyone is told: whoever is may open the store again at once."""
+        if self.failure is None:
+            self._engine.log.leave()
+            with self._submitting:
+                self.failure = _as_failure(error)
+        return self.failure
 
     def _work(self) -> None:
         engine = self._engine
@@ -212,7 +218,7 @@ class Writer:
             except StorageFull as error:
                 self._withdraw(error)
         except BaseException as error:
-            failure = _as_failure(error)
+            failure = self._stop(error)
             self._withdraw(failure)
             for job in batch:
                 job.results += [failure] * (len(job.operations) - len(job.results))

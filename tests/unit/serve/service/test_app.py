@@ -3,15 +3,18 @@
 import asyncio
 import json
 import re
+import threading
 
 import pytest
 
 from goalbound import LRCSSP, Guarded, LossScale, Monitored
 from goalbound.baselines import uc_ssp
 from goalbound.errors import ArgumentError, ReplayDifference, StoreDamaged
+from goalbound.serve.service import routes
 from goalbound.serve.service.app import Limits, Service
 from goalbound.serve.service.routes import ROUTES
 from goalbound.serve.service.tokens import FILE, SCOPES, Tokens
+from goalbound.serve.store.snapshots import learner_from
 from tests.support.incidents_at_work import changed, greedy
 from tests.support.services import asked
 from tests.support.stores import WORLD, open_store
@@ -231,6 +234,22 @@ def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
     assert answers[0].json()["name"] == "page"
     assert answers[2].json()["follows"] == "incidents"
     assert answers[5].json()["detail"] == "the query has another name than name and follows; leave it out"
+
+
+def test_the_file_of_a_learner_is_not_read_where_requests_are_answered(fresh, tmp_path, monkeypatch):
+    threads = []
+
+    def read(data):
+        threads.append(threading.current_thread())
+        return learner_from(data)
+
+    monkeypatch.setattr(routes, "learner_from", read)
+    greedy().save(tmp_path / "learner.npz")
+    data = (tmp_path / "learner.npz").read_bytes()
+    octets = {"content-type": "application/octet-stream"}
+    made = asked(fresh, lambda client: client.post("/v1/learners?name=other", content=data, headers=octets))
+    assert made.status_code == 201
+    assert threading.main_thread() not in threads
 
 
 def test_after_an_alarm_a_challenger_learns_anew_and_takes_over_without_a_stop(tmp_path):

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import gc
+import itertools
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,10 +17,11 @@ import pytest
 
 from faults.world import environment
 from goalbound import GreedyRidge, LossScale
-from goalbound.errors import ArgumentError
+from goalbound.errors import ArgumentError, StorageFailed, StoreError, StoreLocked
 from goalbound.serve.client import Client
 from goalbound.serve.service import server
 from goalbound.serve.service.app import Service
+from goalbound.serve.service.problems import Refused
 from goalbound.serve.service.server import HEAD_BYTES, Address, Serving, check_address
 from goalbound.serve.service.tokens import Tokens
 from goalbound.serve.store.replay import verify
@@ -108,6 +111,87 @@ def test_it_listens_at_once_says_what_it_compiles_and_compiles_only_what_its_lea
     assert [answer.status_code for answer in ready()] == [200, 200, 200]
     assert asked == [GreedyRidge]  # the learner inside: the rest is not compiled
     assert opening.end() == 0
+
+
+@pytest.fixture
+def opening(tmp_path, monkeypatch):
+    """The opening of a store with an open case, which is not begun yet."""
+    monkeypatch.setattr(server, "collect_seldom", lambda: None)
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy()).begin([1, 0], "down", id="a")
+    service = Service(tokens=Tokens(tmp_path / "store"))
+    opening = server._Opening(tmp_path / "store", service, Serving(), fail=lambda: None)
+    yield opening
+    opening._alarms.close()
+    if opening._store is not None:
+        opening._store.close()
+
+
+def test_open_cases_are_not_copied_to_compile_what_learners_run(opening, monkeypatch):
+    episodes = []
+    monkeypatch.setattr(server, "warm_up", lambda learner: episodes.append(len(learner.open_episodes)))
+    opening.run()
+    assert episodes == [0]
+
+
+def test_a_store_that_stops_while_kernels_are_compiled_ends_the_process(opening, monkeypatch):
+    failures = []
+
+    def warm_up(learner):
+        def stop(engine):
+            raise StorageFailed("another process has become the leader")
+
+        with pytest.raises(StorageFailed):
+            opening._store.writer.call(stop)
+        opening._store.writer._thread.join(10)
+
+    monkeypatch.setattr(server, "warm_up", warm_up)
+    monkeypatch.setattr(server, "stop_at_once", failures.append)
+    opening.run()
+    assert failures == [opening._store.writer.failure]
+
+
+def test_to_look_whether_there_is_a_store_writes_nothing(tmp_path):
+    with open_store(tmp_path / "store") as store:
+        store.create("incidents", greedy())
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")  # as if the machine had stopped
+    before = (tmp_path / "copy" / "log.sqlite-wal").read_bytes()
+    server._check_store(tmp_path / "copy", create=True)
+    assert (tmp_path / "copy" / "log.sqlite-wal").read_bytes() == before
+    server._check_store(tmp_path / "new", create=True)
+    assert (tmp_path / "new" / "log.sqlite").is_file()
+    with pytest.raises(StoreError, match="there is no store"):
+        server._check_store(tmp_path / "none", create=False)
+
+
+def test_a_standby_says_once_that_it_waits(tmp_path, monkeypatch, caplog):
+    tries = itertools.count()
+
+    def locked(*arguments, **options):
+        if next(tries) < 5:
+            raise StoreLocked("another process has this store open")
+        return "a store"
+
+    monkeypatch.setattr(server.Store, "open", locked)
+    monkeypatch.setattr(server.time, "sleep", lambda seconds: None)
+    service = Service(tokens=Tokens(tmp_path))
+    serving = Serving(ahead=False, standby=True)
+    opening = server._Opening("postgresql://db/cases", service, serving, fail=pytest.fail)
+    with caplog.at_level("INFO"):
+        assert opening._open() == "a store"
+    assert [record.message for record in caplog.records] == [
+        "another process leads this store; this one waits for its place"
+    ]
+
+
+def test_while_there_is_no_store_each_answer_is_an_error_of_its_own(tmp_path):
+    """One that is raised again and again holds all requests to which it was the answer."""
+    service, errors = Service(tokens=Tokens(tmp_path)), []
+    for _ in range(2):
+        with pytest.raises(Refused, match="the store is being opened") as caught:
+            _ = service.store
+        errors.append(caught.value)
+    assert errors[0] is not errors[1]
 
 
 def test_a_standby_answers_503_takes_over_and_its_client_goes_on(tmp_path, database):

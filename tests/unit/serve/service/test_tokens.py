@@ -128,3 +128,13 @@ def test_tokens_are_changed_beside_the_leader_of_a_schema_of_their_name(postgres
         tokens.create(["admin"])
         assert tokens
         tokens.close()
+
+
+def test_a_database_that_refuses_a_token_is_an_error_of_the_store(database):
+    open_store(database).close()
+    with connected(database, writes=True) as other:
+        other.execute("ALTER TABLE meta ADD CHECK (key <> 'tokens')")
+    tokens = Tokens(database)
+    with pytest.raises(StoreError, match="violates check constraint"):
+        tokens.create(["admin"])
+    tokens.close()

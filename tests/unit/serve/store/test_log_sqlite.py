@@ -35,6 +35,14 @@ def test_the_write_ahead_log_is_copied_once_it_has_grown(log):
     assert log._run("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[2] == log._run("PRAGMA wal_checkpoint").fetchone()[1]
 
 
+def test_a_large_snapshot_does_not_stay_in_the_write_ahead_log(log):
+    (event,) = some_events(1)
+    log.append([event])
+    log.put_snapshot(1, event.chain, {"state": bytes(2**20)}, keep=2)
+    log.tidy(idle=True)
+    assert log._written_pages == 0
+
+
 @pytest.mark.parametrize(
     ("code", "name", "kind"),
     [

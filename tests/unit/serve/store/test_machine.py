@@ -2,8 +2,8 @@
 
 import pytest
 
-from goalbound import GreedyRidge, LossScale, Support
-from goalbound.errors import ArgumentError, LearnerError
+from goalbound import GreedyRidge, LocalOptimism, LossScale, Support
+from goalbound.errors import ArgumentError, LearnerError, ProjectionFailed
 from goalbound.learners.learner import RidgeLearner
 from goalbound.serve.store.events import content_of
 from goalbound.serve.store.machine import Poisoned
@@ -80,6 +80,33 @@ def test_a_step_outside_the_support_names_the_ways_out_and_a_move_is_one(engine)
         engine.observe("strict", "a", 0.5, "degraded", step=1)
     assert engine.move("strict", "a", "degraded", step=1).name == "restart"
     assert engine.observe("strict", "a", 0.5, "goal", step=2).done
+
+
+def test_a_challenger_that_cannot_plan_does_not_stop_its_champion(engine, monkeypatch):
+    engine.create("rival", LocalOptimism(WORLD.support, 2, loss_floor=0.1), follows="incidents")
+    monkeypatch.setattr(LocalOptimism, "MOST_SWEEPS", 0)
+    engine.begin("incidents", CALM, "down", id="a")
+    engine.observe("incidents", "a", 0.1, "down", step=1)
+    assert list(engine.machine.find(1, "a").episodes) == [1]
+    engine.commit()
+    digest = engine.digest()
+    engine.rebuild()
+    assert engine.digest() == digest
+
+
+def test_a_challenger_that_cannot_learn_any_more_does_not_stop_its_champion(engine, monkeypatch):
+    def fails(learner):
+        raise ProjectionFailed("a projection did not meet its conditions")
+
+    engine.create("rival", LocalOptimism(WORLD.support, 2, loss_floor=0.1), follows="incidents")
+    engine.begin("incidents", CALM, "down", id="a")
+    monkeypatch.setattr(LocalOptimism, "_after_learning", fails)
+    engine.observe("incidents", "a", 0.1, "down", step=1)
+    assert list(engine.machine.find(1, "a").episodes) == [1]
+    engine.commit()
+    digest = engine.digest()
+    engine.rebuild()
+    assert engine.digest() == digest
 
 
 def test_a_challenger_needs_the_same_states_and_actions(engine):

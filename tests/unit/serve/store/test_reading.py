@@ -117,6 +117,23 @@ def test_the_open_cases_are_listed_with_their_age_and_found_by_a_part_of_their_i
     assert [case["case"] for case in open_cases(engine, "incidents", after=0, limit=9, search="3")] == ["3"]
 
 
+def test_the_database_is_asked_once_for_all_open_cases_of_a_page(engine, monkeypatch):
+    statements, run = [], engine.log._run
+
+    def noted(statement, values=()):
+        statements.append(statement)
+        return run(statement, values)
+
+    monkeypatch.setattr(engine.log, "_run", noted)
+    engine.begin("incidents", [1.0, 0.0], "down", id="new")  # waits for the commit
+    statements.clear()
+    cases = open_cases(engine, "incidents", after=0, limit=9)
+    assert [case["case"] for case in cases] == ["0", "1", "2", "3", "4", "new"]
+    assert all(case["since"] and case["context"] for case in cases)
+    assert len(statements) == 1
+    assert open_cases(engine, "incidents", after=0, limit=9, search="none") == []
+
+
 def test_the_history_of_a_learner_is_case_by_case(engine):
     engine.observe("incidents", "0", 0.25, "down", taken="restart", step=1)
     engine.observe("incidents", "0", 0.5, "goal", step=2)

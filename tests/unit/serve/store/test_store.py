@@ -6,9 +6,17 @@ import threading
 import pytest
 
 from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
-from goalbound.errors import CaseExists, StorageFailed, StoreClosed, StoreError, StoreLocked
+from goalbound.errors import (
+    ArgumentError,
+    CaseExists,
+    StorageFailed,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+)
 from goalbound.serve.store import Store, StoreOptions
-from goalbound.serve.store.files import DATABASE
+from goalbound.serve.store.files import DATABASE, Head
 from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.replay import verify
 from tests.support.incidents_at_work import RUNBOOK, greedy
@@ -192,3 +200,27 @@ def test_without_space_but_the_reserve_reading_goes_on(tmp_path):
         assert learner.act("a").step == 0
     with Store.open(tmp_path / "store", options=SELDOM) as store:
         assert store.learner("incidents").observe("a", 0.1, "down", step=1).step == 1
+
+
+@pytest.mark.parametrize(("after", "limit"), [(2**70, 1), (-1, 1), (0, 2**70), (0, "1")])
+def test_events_that_no_log_has_are_wrong_input_and_the_store_goes_on(tmp_path, after, limit):
+    with open_store(tmp_path / "store") as store:
+        with pytest.raises(ArgumentError):
+            store.events(after, limit)
+        assert store.events() == []
+
+
+def test_a_store_that_is_found_damaged_stays_as_it_is(tmp_path):
+    """What is left of its write-ahead log may be of use; a checkpoint would remove it."""
+    with open_store(tmp_path / "store") as store:
+        Handled(seed=4).go_on(store.create("incidents", greedy()), 20)
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")  # as if the machine had stopped
+        seq, chain = store.read(lambda engine: (engine.seq, engine.chain))
+    Head(tmp_path / "copy").note(seq, chain, now=True)
+    path = tmp_path / "copy" / f"{DATABASE}-wal"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 255
+    path.write_bytes(data)
+    with pytest.raises(StoreDamaged, match="the end of the log is lost"):
+        open_store(tmp_path / "copy")
+    assert path.read_bytes() == data

@@ -65,6 +65,7 @@ def changed(lines, number, **fields):
         (lambda lines: changed(lines, 0, version=9), "no log of goalbound of version 2"),
         (lambda lines: [b"{" + lines[0], *lines[1:]], "not JSON"),
         (lambda lines: changed(lines, 1, file="!"), "not base64"),
+        (lambda lines: [*lines[:5], lines[1], *lines[5:]], "line 6 has a file for learner 1, which is in the store"),
     ],
 )
 def test_a_file_that_was_changed_is_refused(folder, tmp_path, change, message):

@@ -1,11 +1,13 @@
 """The thread that applies and writes."""
 
+import contextlib
 import threading
 
 import pytest
 
-from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClosed, StoreOverloaded
+from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClosed, StoreLocked, StoreOverloaded
 from goalbound.learners.learner import RidgeLearner
+from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.writer import Job, Writer
 from tests.support.stores import drawing, new_engine
 
@@ -159,6 +161,23 @@ def test_after_a_failure_of_the_disk_nobody_is_answered_any_more(writer, engine,
     assert failures == [writer.failure]
     with pytest.raises(StorageFailed, match="the disk is gone"):
         writer.call(lambda one: one.begin("incidents", CALM, "down", id="b"))
+
+
+def test_whoever_is_told_of_a_failure_may_open_the_store_again(writer, engine, tmp_path):
+    opened, done = [], threading.Event()
+
+    def open_again(jobs):
+        with contextlib.suppress(StoreLocked):
+            opened.append(SqliteLog(tmp_path / "store"))
+        done.set()
+
+    def broken(engine):
+        raise StorageFailed("the disk is gone")
+
+    writer.submit(Job([broken], open_again))
+    assert done.wait(10)
+    assert [log.last()[0] for log in opened] == [1]
+    opened[0].close()
 
 
 def test_no_more_requests_wait_than_may(writer):
