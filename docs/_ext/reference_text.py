@@ -177,12 +177,8 @@ def summary_columns() -> str:
 # --- the service -----------------------------------------------------------------------------------------------------
 
 
-STATUSES = {
-    "asked": ("401", "403", "429", "503"), "head": ("414", "431"), "body": ("400", "408", "413", "415"),
-    "writes": ("421", "507"),
-}  # fmt: skip
-"""Statuses that come together: of who asks and how much, of the address and the headers, of what is sent, of what is
-written."""
+STATUSES = {"asked": ("401", "403", "429", "503"), "body": ("400", "408", "413", "415")}
+"""Statuses that come together: of who asks and how much, of what is sent."""
 
 
 def _folded_statuses(statuses: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from goalbound.errors import FileFormatError
 from goalbound.models.files.array_file import peek_header
 from goalbound.models.files.io import LIMIT
-from goalbound.models.validation import short_repr
+from goalbound.models.validation import check_list, short_repr
 
 LEARNER_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -35,6 +35,7 @@ WRAPPER_KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Learners around another one, which is in the file too."""
+_ROOMS = "a list of confidence models and exploration rules, and of classes of wrappers"
 
 
 def load_learner(path: str | PathLike[str], *, limit: int = LIMIT, rooms: Iterable[Any] = ()) -> Any:
@@ -57,14 +58,16 @@ def load_learner(path: str | PathLike[str], *, limit: int = LIMIT, rooms: Iterab
     ...     load_learner(path)
     GreedyRidge(2 states, 4 pairs, 12 next states, 3 components, 0 steps)
     """
-    kind, given = peek_header(path).get("kind"), list(rooms)
+    kind, given = peek_header(path).get("kind"), check_list(rooms, "rooms", _ROOMS)
     if isinstance(kind, str) and kind in LEARNER_KINDS:
         return getattr(import_module(LEARNER_KINDS[kind]), kind).load(path, limit=limit, rooms=given)
-    wrappers: dict[Any, Any] = {room.__name__: room for room in given if isinstance(room, type)}
+    own: dict[Any, Any] = {getattr(room, "kind", room.__name__): room for room in given if isinstance(room, type)}
     if isinstance(kind, str) and kind in WRAPPER_KINDS:
-        wrappers[kind] = getattr(import_module(WRAPPER_KINDS[kind]), kind)
-    if kind in wrappers:
-        return wrappers[kind].load(path, load_learner=partial(load_learner, rooms=given), limit=limit)
+        own[kind] = getattr(import_module(WRAPPER_KINDS[kind]), kind)
+    if kind in own:
+        if not getattr(own[kind], "is_around", False):
+            return own[kind].load(path, limit=limit, rooms=given)
+        return own[kind].load(path, load_learner=partial(load_learner, rooms=given), limit=limit)
     if kind is None:
         raise FileFormatError(f"{path}: it is no file of goalbound, or a damaged one; take a copy that was made before")
     known = ", ".join((*LEARNER_KINDS, *WRAPPER_KINDS))

@@ -63,7 +63,8 @@ class Around(InnerBorder):
     card = Card(lambda around: learner_card(around.inner))
 
     _episode_type: ClassVar[type[AroundEpisode] | None] = None
-    """The class of episodes of wrappers that lead or watch; None: episodes are those of the inner learner."""
+    """The class of episodes; None: they are those of the inner learner, or, of a wrapper that leads or watches,
+    :class:`AroundEpisode`."""
     _what: ClassVar[str] = "learner"
     """The name of the wrapper in errors."""
     _difference: ClassVar[str] = "other settings"
@@ -76,6 +77,10 @@ class Around(InnerBorder):
     """The types of those among both that are arrays."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
+
+    def __init_subclass__(cls) -> None:
+        if cls._episode_type is None and (cls._lead is not Around._lead or cls._watch is not Around._watch):
+            cls._episode_type = AroundEpisode
 
     def __init__(self, learner: Any) -> None:
         check_learner(learner)

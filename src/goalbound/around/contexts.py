@@ -196,7 +196,11 @@ class Discretized:
     def __getattr__(self, name: str) -> Any:
         if name not in ("plan", "explain"):  # of the learner of a cell
             raise AttributeError(f"a Discretized has no {name}; the learners of its cells may have one: cells")
-        return lambda context, *arguments: getattr(self._at(self.cell(context)), name)([1.0], *arguments)
+
+        def ask(context: ArrayLike, *arguments: Any, **others: Any) -> Any:
+            return getattr(self._at(self.cell(context)), name)([1.0], *arguments, **others)
+
+        return ask
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Return which part each entry of a context lies in."""

@@ -13,6 +13,7 @@ and are plain functions marked by :mod:`goalbound.jit`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from math import inf, log, sqrt
@@ -245,6 +246,11 @@ def named_fields(rule: Any) -> dict[str, Any]:
     """The name of a rule and, if it is a dataclass, its fields; None stands for infinity."""
     given = {one.name: getattr(rule, one.name) for one in fields(rule)} if is_dataclass(rule) else {}
     return {"name": rule.name, **{name: None if value == inf else value for name, value in given.items()}}
+
+
+def is_saved_as(room: Any, values: Any) -> bool:
+    """Whether a file has this of a room; a tuple is a list there."""
+    return bool(json.loads(json.dumps(room.as_json())) == values)
 
 
 def from_fields(kind: type[T], values: Any, meaning: str) -> T:

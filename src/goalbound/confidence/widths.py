@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from math import inf, isfinite, log, sqrt
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.protocol import ConfidenceModel, from_fields
+from goalbound.confidence.protocol import ConfidenceModel, from_fields, is_saved_as
 from goalbound.errors import ArgumentError
 from goalbound.jit.struct import Struct
 from goalbound.models import Support
@@ -156,10 +156,13 @@ class Widths:
             pieces = from_fields(IntervalPieces, values["intervals"], "the pieces of the widths")
             values = {**values, "intervals": pieces}
         made = from_fields(cls, values, "widths")
-        if not (isfinite(made.scale) and made.scale > 0.0):
-            raise ArgumentError(f"the scale of the widths is {made.scale}; it is a positive number")
-        if made.likelihood and (made.intervals is None or made.scale != 1.0):
-            raise ArgumentError(f"widths is {values!r:.200}; likelihood-ratio sets go with intervals, at a scale of 1")
+        if not SMALLEST_SCALE <= made.scale <= LARGEST_SCALE:
+            raise ArgumentError(
+                f"the scale of the widths is {made.scale}; it is from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+            )
+        alike = [rule() for rule in RULES.values()] if made.intervals is None else [sharp(**asdict(made.intervals))]
+        if not any(made == replace(rule, scale=made.scale) for rule in alike) and made != likelihood():
+            raise ArgumentError(f"widths is {values!r:.300}; no rule is called {made.name!r} and has these settings")
         return made
 
     def __str__(self) -> str:
@@ -251,9 +254,10 @@ def rule_names(fits: Callable[[Widths], bool] = lambda rule: True) -> str:
 def rule_from_json(values: Any, rooms: Iterable[Any] = ()) -> Widths | ConfidenceModel:
     """What ``as_json`` of a rule gave; ``rooms`` are confidence models of third parties, by value."""
     for room in rooms:
-        if isinstance(room, ConfidenceModel) and room.as_json() == values:
+        if isinstance(room, ConfidenceModel) and is_saved_as(room, values):
             return room
     try:
         return Widths.from_json(values)
     except ArgumentError as error:
-        raise ArgumentError(f"{error}; for a model of your own load_learner(path, rooms=[model])") from None
+        remedy = "for a model of your own load_learner(path, rooms=[model]); no store holds one"
+        raise ArgumentError(f"{error}; {remedy}") from None

@@ -241,7 +241,7 @@ class Kernel:
                 if program is None:
                     program = self._programs[kinds] = self._compile(arguments)
             except Exception as error:  # an untested numba may raise anything; Python gives the same results
-                Compiler.step_down(error)
+                Compiler.step_down(error, self)
             else:
                 return program(*arguments)
         return self.python(*arguments)
@@ -330,9 +330,7 @@ class Compiler:
 
             from goalbound.jit import struct_types  # noqa: F401 - registers structs with numba
         except Exception as error:
-            _warn(
-                error, "numba cannot compile goalbound", "kernels run as Python, with the same results and much slower"
-            )
+            _warn(error, *NOT_COMPILED)
             return Way.PYTHON
         settings: Any = config
         if settings.DISABLE_JIT:
@@ -348,29 +346,28 @@ class Compiler:
         return Way.ACCELERATED
 
     @classmethod
-    def step_down(cls, error: Exception) -> None:
-        """Compile in the next simpler way from now on."""
+    def step_down(cls, error: Exception, kernel: Kernel) -> None:
+        """Compile in the next simpler way from now on: a kernel could not be compiled."""
         if cls.way() is Way.ACCELERATED:
-            cls._way = cls._without_accelerator(error)
+            cls._way = cls._without_accelerator(error, kernel)
         elif cls.way() is Way.PLAIN:
             cls._way = Way.DOCUMENTED
         else:
-            _warn(
-                error, "numba cannot compile goalbound", "kernels run as Python, with the same results and much slower"
-            )
+            _warn(error, *NOT_COMPILED, kernel)
             cls._way = Way.PYTHON
 
     @classmethod
-    def _without_accelerator(cls, error: Exception) -> Way:
-        _warn(error, *NOT_ACCELERATED)
+    def _without_accelerator(cls, error: Exception, kernel: Kernel | None = None) -> Way:
+        _warn(error, *NOT_ACCELERATED, kernel)
         return Way.PLAIN
 
 
-def _warn(error: Exception, event: str, effect: str) -> None:
+def _warn(error: Exception, event: str, effect: str, kernel: Kernel | None = None) -> None:
     reason = (str(error).strip().splitlines() or [""])[0]
+    at = "" if kernel is None else f" at {kernel!r}"
     warnings.warn(
-        f"{event} ({type(error).__name__}: {reason}); {effect}. Install a version that was tested: "
-        f"pip install '{_tested_numba()}'",
+        f"{event} ({type(error).__name__}{at}: {reason}); {effect}. Install a version that was tested: "
+        f"pip install '{_tested_numba()}'. If the kernel is yours, it may be what numba cannot compile",
         NotCompiledWarning,
         stacklevel=4,
     )

@@ -80,10 +80,6 @@ class Border:
         """Return a step with its loss in [0, 1], and whether that was clipped."""
         return plain_step(self.loss_scale, step)
 
-    def _plain_loss(self, loss: float) -> float:
-        """Return a loss in [0, 1], or above 1 where it is above the cap."""
-        return loss if self.loss_scale is None else loss / self.loss_scale.cap
-
     def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
         """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
         return plain_log(self.loss_scale, log)

@@ -26,6 +26,7 @@ from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import GOAL_KEYS, SUPPORT_ARRAYS, goal_header, support_arrays, support_from
 from goalbound.models.files.ranges import MANY, matching, within
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.validation import check_list
 
 if TYPE_CHECKING:
     from goalbound.learners.base import LearnerBase
@@ -71,7 +72,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
 
     ``rooms`` are confidence models and exploration rules of third parties that the learner may have.
     """
-    files = SavedFiles()
+    files, rooms = SavedFiles(), check_list(rooms, "rooms", "a list of confidence models and exploration rules")
     header, arrays = read_array_file(
         path,
         kind=cls.kind,
@@ -135,8 +136,8 @@ def episode_arrays(learner: LearnerBase, episodes: Sequence[LearnerEpisode]) -> 
 
 def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping[str, NDArray[Any]]) -> set[str]:
     """The episodes of a file go on, checked all at once; the names of their arrays."""
-    if type(acts) is not int or acts < 0:
-        raise FileFormatError(f"acts is {acts!r:.200}; it is a whole number, not negative")
+    if type(acts) is not int or not 0 <= acts < MANY:
+        raise FileFormatError(f"acts is {acts!r:.200}; it is a whole number from 0 on, below {MANY}")
     learner._visits.acts = acts
     _check_ids(ids)
     count, template = len(ids), learner._new_episode_state()
@@ -226,6 +227,9 @@ _GENERATORS = {
     for kind in (np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64)
 }
 
+_BUFFERS = {"pos": 624, "buffer_pos": 4}
+"""How long the buffers of MT19937 and of Philox are. NumPy reads them at any place that it is given."""
+
 
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
     """The state of a generator as JSON can say it, arrays as lists.
@@ -241,7 +245,12 @@ def generator_from(state: Any) -> np.random.Generator:
     if not isinstance(state, dict) or state.get("bit_generator") not in _GENERATORS:
         raise FileFormatError(f"the generator is {state!r:.200}; there are {', '.join(_GENERATORS)}")
     bits = _GENERATORS[state["bit_generator"]](0)
-    bits.state = _as_before(state, bits.state)
+    found = _as_before(state, bits.state)
+    for name, most in _BUFFERS.items():
+        place = found.get(name, found["state"].get(name, 0))
+        if not 0 <= place <= most:
+            raise FileFormatError(f"{name} of the generator is {place!r:.200}; it is a number from 0 to {most}")
+    bits.state = found
     return np.random.Generator(bits)
 
 

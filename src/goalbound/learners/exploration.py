@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from goalbound.confidence.protocol import from_fields
+from goalbound.confidence.protocol import from_fields, is_saved_as
 from goalbound.errors import ArgumentError
 from goalbound.learners.explore.protocol import ExplorationRule
 
@@ -38,12 +38,12 @@ def rule_from_json(values: Any, rooms: Iterable[Any] = ()) -> ExplorationRule:
     Greedy(ceiling=1000.0)
     """
     for room in rooms:
-        if isinstance(room, ExplorationRule) and room.as_json() == values:
+        if isinstance(room, ExplorationRule) and is_saved_as(room, values):
             return room
     if not isinstance(values, dict) or not isinstance(values.get("name"), str) or values["name"] not in RULES:
         raise ArgumentError(
             f"the exploration is {values!r:.200}; there are {', '.join(RULES)}, or give your own rule: "
-            "load_learner(path, rooms=[rule])"
+            "load_learner(path, rooms=[rule]); no store holds one"
         )
     given = {key: inf if value is None else value for key, value in values.items() if key != "name"}
     made: ExplorationRule = from_fields(rule_class(values["name"]), given, f"the exploration {values['name']}")

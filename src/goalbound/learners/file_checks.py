@@ -110,8 +110,9 @@ def check_changes(revision: Integers, log_det: Floats, regression: RegressionSum
     within("state.log_det", log_det, (1.0 - FILE_SLACK) * least - FILE_SLACK, 1.01 * most + 1.0)
 
 
-def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_]) -> None:
-    """The arrays of K episodes, each with an axis in front for them, each for itself and together."""
+def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_], changes: int) -> None:
+    """The arrays of K episodes, each with an axis in front for them, each for itself and together. ``changes``: how
+    many entries the change log had."""
     sets = states.sets
     _check_contexts(states.context)
     lengths = np.diff(support.next_start)
@@ -128,7 +129,9 @@ def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray
     within("ball", sets.ball, 0.0, LARGEST)
     within("norm", states.norm, 0.0, LARGEST)
     within("known_width", states.known_width, 0.0, LARGEST)
-    within_record("progress", states.progress, interval=(1, MANY), counted=(0, awaits.astype(np.int64)))
+    read = {"changes_read": (0, changes), "changes_known": (0, changes)}
+    within_record("progress", states.progress, interval=(1, MANY), counted=(0, awaits.astype(np.int64)), **read)
+    within("residual", states.iteration.progress["residual"], 0.0, np.inf)
     check_values(states.iteration.values)
 
 

@@ -294,9 +294,9 @@ class RidgeLearner(LearnerBase):
     def confidence_set(self, context: ArrayLike) -> BallSet | IntervalSet:
         """The losses and rows that are plausible under a context, as plans take them: balls, or intervals.
 
-        Balls are those of :func:`goalbound.widths.paper` and its scales. Intervals are those of ``sharp()``; both ends
-        of an interval are those of rows that sum to 1: what the others leave is cut off. Plans need not do so, as their
-        rows sum to 1 anyway. Nothing is changed by this.
+        Balls are those of :func:`goalbound.widths.paper` and its scales. Intervals are those of ``likelihood()`` and
+        ``sharp()``; both ends of an interval are those of rows that sum to 1: what the others leave is cut off. Plans
+        need not do so, as their rows sum to 1 anyway. Nothing is changed by this.
 
         :func:`goalbound.extended_value_iteration` plans in either.
         """
@@ -595,7 +595,7 @@ class RidgeLearner(LearnerBase):
     def _check_episode_states(self, states: EpisodeState, awaits: NDArray[np.bool_]) -> NDArray[np.bool_]:
         from goalbound.learners.file_checks import check_episode_states
 
-        check_episode_states(states, self.support, awaits)
+        check_episode_states(states, self.support, awaits, int(self._state.totals["changes"]))
         self._assembly.room.check_views(states.room)
         self.settings.exploration.check_views(states.explore)
         planned: NDArray[np.bool_] = states.progress["planned"] != 0

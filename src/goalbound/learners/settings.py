@@ -39,8 +39,8 @@ class LearnerOptions:
         replan_factor: 1 is the paper's: every step whose pair is not known ends its interval. Above 1, only if the
             determinant of the Gram matrix of its pair has grown by this factor since the plan. None: as the learner
             has it, 1 or 2.
-        check_linearity: whether outcomes are tested against the linear model, with sharp widths only: an ``alarm`` and
-            a warning where they contradict it. None: where the sums for it are not too many.
+        check_linearity: whether outcomes are tested against the linear model, where sets are intervals: an ``alarm``
+            and a warning where they contradict it. None: where the sums for it are not too many.
         forget: whether a doubling of the loss bound forgets the data, as printed, or keeps it.
         episodes: K, only where ``loss_floor`` is 0: a loss of S (d^2 A / K)^(1/3), at most 1, is added to every step
             inside the learner (the corollary).

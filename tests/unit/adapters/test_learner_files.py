@@ -23,7 +23,7 @@ from goalbound import (
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.baselines import uc_ssp
 from goalbound.cli import main
-from goalbound.errors import FileFormatError
+from goalbound.errors import ArgumentError, FileFormatError
 from tests.support.driving import written
 from tests.support.units import in_units
 
@@ -88,6 +88,20 @@ def test_a_blind_learner_says_how_it_is_loaded(tmp_path: Path) -> None:
     ContextBlind(inner).save(tmp_path / "learner.npz")
 
     assert isinstance(load_learner(tmp_path / "learner.npz"), LRCSSP)  # the file is that of the learner inside
+
+
+class Mine(GreedyRidge):
+    kind = "Mine"
+
+
+def test_a_class_of_a_third_party_is_loaded_by_who_passes_it(tmp_path: Path) -> None:
+    Mine(SUPPORT, 2, loss_floor=0.1).save(tmp_path / "learner.npz")
+
+    with pytest.raises(FileFormatError, match=r"it holds a 'Mine'; .* load_learner\(path, rooms=\[TheClass\]\)"):
+        load_learner(tmp_path / "learner.npz")
+    assert type(load_learner(tmp_path / "learner.npz", rooms=[Mine])) is Mine
+    with pytest.raises(ArgumentError, match="rooms is of the type int; it is a list of confidence models"):
+        load_learner(tmp_path / "learner.npz", rooms=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("lost", [1, 7, 100])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, Apprentice, Guarded, Monitored, Step, Support, load_learner, widths
+from goalbound.around.around import Around
 from goalbound.errors import FileFormatError
 
 SUPPORT = Support.full(2, 2)
@@ -70,3 +71,30 @@ def test_a_file_of_another_one_is_refused_by_name(kind: str, tmp_path: Path) -> 
         others[kind].restored(path)
     with pytest.raises(FileFormatError, match="the limit is 10; raise it with limit="):
         type(learner).load(path, limit=10)
+
+
+class Counting(Around):
+    """Notes steps, and says nothing of episodes."""
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner)
+        self.steps = 0
+
+    def _watch(self, episode: Any, step: Any, *, foreign: bool) -> None:
+        self.steps += step is not None
+
+
+class Always(Around):
+    """Leads, and says nothing of episodes."""
+
+    def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
+        action: int = episode.inner.act(state, allowed=[1])
+        return action
+
+
+def test_a_wrapper_of_a_third_party_that_overrides_a_hook_is_asked_by_its_episodes() -> None:
+    counting, always = Counting(LRCSSP(SUPPORT, 2, loss_floor=0.1)), Always(LRCSSP(SUPPORT, 2, loss_floor=0.1))
+    episode = counting.begin([0.3, 0.7])
+    episode.observe(Step(0, episode.act(0), 0.5, 1))
+    assert counting.steps == 1
+    assert always.begin([0.3, 0.7]).act(0) == 1

@@ -135,6 +135,7 @@ def test_a_learner_is_made_when_its_first_context_comes_and_not_by_looking() -> 
     assert (len(made), list(learner.cells)) == (1, [(1, 0, 0)])
     plan = learner.plan([0.0, 1.0, 0.0])  # of a learner as it would be made
     assert plan.policy.tolist() == [0, 0, 0]
+    assert learner.explain(context=[0.0, 1.0, 0.0], state=0).state == "state 0"
     assert list(learner.cells) == [(1, 0, 0)]
     learner.begin([0.0, 1.0, 0.0])
     assert made[1] == made[2] == np.random.default_rng(1).spawn(2)[1].random()

@@ -133,6 +133,15 @@ def test_the_generator_goes_on_whatever_it_is(kind: str) -> None:
     assert (again.integers(9, dtype=np.int32), again.random()) == (rng.integers(9, dtype=np.int32), rng.random())
 
 
+@pytest.mark.parametrize(("kind", "place"), [("MT19937", "pos"), ("Philox", "buffer_pos")])
+@pytest.mark.parametrize("at", [-1, 10**6])
+def test_a_generator_reads_only_its_own_buffer(kind: str, place: str, at: int) -> None:
+    state = state_of(np.random.Generator(getattr(np.random, kind)(4)))
+    (state["state"] if place in state["state"] else state)[place] = at
+    with pytest.raises(FileFormatError, match=f"^{place} of the generator is {at}; it is a number from 0 to "):
+        generator_from(state)
+
+
 LARGE, SIZE = Support.from_pairs([{0: [s, 1000]} for s in range(1000)]), 8
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from goalbound.learners.explore.local import Local
 from goalbound.learners.explore.optimistic import Optimistic
 from goalbound.learners.explore.posterior import Posterior
 from goalbound.learners.explore.protocol import ExplorationRule
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.settings import Settings
 from tests.support.driving import NO_WAITING, explorer_of, learner_of, reloaded, small_problem
 
@@ -54,6 +56,22 @@ class Own(Greedy):
     """A rule of a third party."""
 
     name = "own"
+
+
+@dataclass(frozen=True)
+class Stepwise(ExplorationRule):
+    """A rule of a third party with a tuple, which is a list in JSON."""
+
+    levels: tuple[float, ...]
+    ceiling: float = 50.0
+    name = "stepwise"
+
+
+def test_a_rule_with_a_tuple_comes_back_from_a_file(tmp_path: Path) -> None:
+    settings = Settings.of(2, loss_floor=0.1, exploration=Stepwise((0.5, 0.1)))
+    RidgeLearner(PROBLEM.support, settings).save(tmp_path / "learner")
+    again = RidgeLearner.load(tmp_path / "learner", rooms=iter([Stepwise((0.5, 0.2)), Stepwise((0.5, 0.1))]))
+    assert again.settings == settings
 
 
 def test_a_rule_of_a_third_party_is_passed_by_value() -> None:

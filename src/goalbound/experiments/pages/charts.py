@@ -14,7 +14,7 @@ from goalbound.experiments.pages.style import LineStyle
 
 Trace = dict[str, Any]
 Values = Sequence[float | None]
-INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
+INK, SOFT, PAGE = "var(--ink)", "var(--soft)", "var(--page)"
 HEAT = [[0.0, "var(--heat-low)"], [1.0, "var(--heat-high)"]]
 """One hue, from the page's colour to a strong one: readable in grey."""
 BAND = "band"

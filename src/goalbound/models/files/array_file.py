@@ -310,7 +310,7 @@ def _header(data: bytes, kinds: tuple[str, ...], versions: Collection[int], olde
         raise FileFormatError(f"the kind is {kind!r}, and {' or '.join(map(repr, kinds))} is needed")
     if type(version) is not int or version not in versions:
         known = " or ".join(map(str, sorted(versions)))
-        remedy = f"; {older}" if older else ""
+        remedy = f"; {older}" if older and type(version) is int and version < min(versions) else ""
         raise FileFormatError(f"version {version!r}; this goalbound reads version {known}{remedy}")
     return header
 

@@ -49,8 +49,6 @@ RETRY_AFTER = {408: "1", 429: "5", 503: "1", 507: "30"}
 _BY_HTTP = {
     "abandon(reason) the episode": "POST .../abandon",
     'raise the cap, or count such losses as the cap with beyond="clip"': "a learner with a larger cap is to be put in",
-    ". If it is a class of yours, load_learner(path, rooms=[TheClass]); others are restored by one that was made "
-    "alike: fresh.restored(path)": "",
 }
 """Remedies of errors for people who write Python, and the same for those who send requests."""
 
