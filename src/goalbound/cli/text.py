@@ -53,6 +53,14 @@ def _hidden(found: re.Match[str]) -> str:
     return f"{found[1] or found[2]}***"
 
 
+def caveats_of(learner: Any) -> tuple[str, ...]:
+    """Why nothing of what a learner has learned is proven, if it says so."""
+    from goalbound.learners.layers import unwrap
+
+    caveats: tuple[str, ...] = () if learner is None else getattr(unwrap(learner), "caveats", ())
+    return caveats
+
+
 def toml_value(value: Any) -> str:
     """A setting as written in a TOML file.
 
@@ -60,6 +68,19 @@ def toml_value(value: Any) -> str:
     ('true', '"paper"', '0.1')
     """
     return json.dumps(value)
+
+
+def json_number(value: float) -> float | str:
+    """A number for strict JSON: as it is, or the string "Infinity" or "NaN", which ``float`` reads.
+
+    >>> json_number(0.1), json_number(float("inf"))
+    (0.1, 'Infinity')
+    """
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0.0 else "-Infinity"
+    return value
 
 
 def _formatted(value: float, form: str) -> str:
