@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from goalbound.cli.text import toml_value
 from goalbound.errors import ArgumentError
 from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
 from goalbound.experiments.registry.catalog import hint
@@ -101,7 +100,7 @@ def _listing() -> dict[str, list[dict[str, Any]]]:
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
-    return [name if value is None else f"{name} = {toml_value(value)}" for name, value in settings.items()]
+    return [name if value is None else f"{name} = {json.dumps(value)}" for name, value in settings.items()]
 
 
 def warm_up(arguments: Namespace) -> int:

@@ -61,15 +61,6 @@ def caveats_of(learner: Any) -> tuple[str, ...]:
     return caveats
 
 
-def toml_value(value: Any) -> str:
-    """A setting as written in a TOML file.
-
-    >>> toml_value(True), toml_value("paper"), toml_value(0.1)
-    ('true', '"paper"', '0.1')
-    """
-    return json.dumps(value)
-
-
 def json_number(value: float) -> float | str:
     """A number for strict JSON: as it is, or the string "Infinity" or "NaN", which ``float`` reads.
 
