@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.problems import find_problem
+from goalbound.cli.problems import find_problem, is_learner_file
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.layout import make_layout
 from goalbound.experiments.explorer.learner_views import LearnerCourse
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     if path.is_dir() or path.suffix in (".toml", ".parquet"):
         _refuse(arguments, "a run", ["--loss", "--goal", "--set", "--truth"])
         title, page = _explore_runs(arguments)
-    elif _is_learner(path):
+    elif path.is_file() and is_learner_file(arguments.target):
         _refuse(arguments, "a learner", OF_RUNS)
         title, page = _explore_learner(arguments)
     else:
@@ -94,15 +94,6 @@ def parse_grid(word: str | None) -> Grid:
     if found is None:
         raise UsageError(f'--grid "{word}" is no grid; give rows x columns, such as 4x12')
     return int(found[1]), int(found[2])
-
-
-def _is_learner(path: Path) -> bool:
-    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
-    from goalbound.models.files.array_file import peek_header
-
-    if path.suffix != ".npz" or not path.is_file():
-        return False
-    return peek_header(path).get("kind") in {*LEARNER_KINDS, *WRAPPER_KINDS}
 
 
 def _explore_problem(arguments: Namespace) -> tuple[str, str]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError, parser
+from goalbound.cli.problems import is_learner_file
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.logs import Log, LogColumns, read_log
 from goalbound.logs.log import SUPPORT_INFERRED
 from goalbound.models import LossScale, Support
-from goalbound.models.files.array_file import peek_header
 from goalbound.models.files.io import as_format_errors, read_bytes
 from goalbound.models.validation import check_float, short_repr
 from goalbound.terminal import one_line, pluralize
@@ -195,7 +195,7 @@ def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
 
     Also why it proves nothing, where it is that of a learner and was inferred from a log.
     """
-    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS, load_learner
+    from goalbound.adapters.learner_files import load_learner
     from goalbound.learners.layers import unwrap
     from goalbound.models.files import load
     from goalbound.problems.catalog import CATALOG, catalog_entry
@@ -214,8 +214,7 @@ def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
         )
     if source in CATALOG or not Path(source).suffix:
         return catalog_entry(source).make().support, ()
-    kind = peek_header(source).get("kind") if source.lower().endswith(".npz") else None
-    if not (isinstance(kind, str) and kind in {*LEARNER_KINDS, *WRAPPER_KINDS}):
+    if not is_learner_file(source):
         return load(source).support, ()
     learner = unwrap(load_learner(source))
     caveats = getattr(learner, "caveats", ())
