@@ -15,7 +15,7 @@ from release.environment import ROOT, ReleaseError
 JUNK = re.compile(r"(^|/)(tests?|__pycache__|\.[^/]+|out|build|dist)(/|$)|\.(pyc|nbi|nbc|so|orig|rej|log)$")
 """Names that have no place in a wheel; ``nbi`` and ``nbc`` are compiled kernels of this machine."""
 PROMISED = ("goalbound/py.typed", "goalbound/experiments/pages/plotly/LICENSE")
-PROMISED_KINDS = (".py", ".js", ".css", ".html")
+PROMISED_KINDS = (".py", ".toml", ".js", ".css", ".html")
 
 
 def check(built: Built, folder: Path) -> list[str]:

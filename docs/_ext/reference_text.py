@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +9,7 @@ from gallery import listing_text
 
 from goalbound.adapters.covariates import serialization
 from goalbound.around.around import VERSION as AROUND_VERSION
-from goalbound.cli.arguments import parser
+from goalbound.cli.arguments import Command, commands
 from goalbound.experiments import record_file
 from goalbound.experiments.columns import COLUMNS, RUN_COLUMNS, schema
 from goalbound.experiments.registry import CATALOGS
@@ -46,55 +44,27 @@ def code(value: Any) -> str:
 
 def command_line() -> str:
     """A section for each command: usage, arguments and options, examples."""
-    commands = _subparsers(parser())
+    table_of_commands = commands()
     heads = table(
         ["command", "what it does"],
-        [(f"[`goalbound {name}`](#goalbound-{name})", _summary(one)) for name, one in commands.items()],
+        [(f"[`goalbound {one.name}`](#goalbound-{one.name})", _capital(one.summary)) for one in table_of_commands],
     )
-    return heads + "\n" + "\n".join(_command(name, one) for name, one in commands.items())
+    return heads + "\n" + "\n".join(map(_command, table_of_commands))
 
 
-def _subparsers(top: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
-    for action in top._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return action.choices
-    return {}
+def _capital(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}"
 
 
-def _summary(command: argparse.ArgumentParser) -> str:
-    return (command.description or "").rstrip(".")
-
-
-def _command(name: str, command: argparse.ArgumentParser) -> str:
-    usage = " ".join(command.format_usage().removeprefix("usage: ").split())
-    parts = [f"## goalbound {name}\n", f"{command.description}\n", f"```text\n{_folded(usage)}\n```\n"]
-    actions = [one for one in command._actions if one.dest != "help" and one.help != argparse.SUPPRESS]
-    if actions:
-        parts.append(table(["argument", "meaning"], [_argument(one) for one in actions]))
-    if command.epilog:
-        parts.append(f"```text\n{command.epilog.rstrip()}\n```\n")
+def _command(command: Command) -> str:
+    parts = [
+        f"## goalbound {command.name}\n",
+        f"{_capital(command.summary)}.\n",
+        f"```text\n{command.usage}\n```\n",
+        table(["argument", "meaning"], [(code(" ".join(one[:2]).strip()), one.help) for one in command.arguments]),
+        f"```text\n{command.examples.rstrip()}\n```\n",
+    ]
     return "\n".join(parts)
-
-
-def _folded(usage: str, width: int = 100) -> str:
-    """A usage in lines, broken between its options."""
-    lines = [""]
-    for part in re.findall(r"\[[^\]]*\](?: \.\.\.\])?|\S+", usage):
-        if lines[-1] and len(lines[-1]) + len(part) >= width:
-            lines.append("    ")
-        lines[-1] += part if not lines[-1].strip() else f" {part}"
-    return "\n".join(lines)
-
-
-def _argument(action: argparse.Action) -> tuple[str, str]:
-    value = action.metavar or (action.dest if not action.option_strings else "")
-    value = " ".join(value) if isinstance(value, tuple) else str(value)
-    if action.choices is not None:
-        value = "{" + ",".join(map(str, action.choices)) + "}"
-    if action.nargs == 0:
-        value = ""
-    names = ", ".join(code(f"{option} {value}".strip()) for option in action.option_strings) or code(value)
-    return names, (action.help or "").replace("%%", "%")
 
 
 # --- experiment files ------------------------------------------------------------------------------------------------

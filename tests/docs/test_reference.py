@@ -8,7 +8,7 @@ import types
 import pytest
 
 import goalbound
-from goalbound.cli.arguments import FUNCTIONS, parser
+from goalbound.cli.arguments import commands, parser
 from goalbound.experiments.columns import COLUMNS, RUN_COLUMNS
 from goalbound.experiments.registry import CATALOGS
 from goalbound.experiments.registry.settings import MEANINGS
@@ -69,14 +69,10 @@ def test_every_page_of_the_api_asks_for_its_names(extension):
 
 def test_every_command_and_option_is_in_the_reference(extension):
     text = extension("reference_text").command_line()
-    for name in FUNCTIONS:
-        assert f"\n## goalbound {name}\n" in text
-    commands = extension("reference_text")._subparsers(parser())
-    assert set(commands) == set(FUNCTIONS)
-    for command in commands.values():
-        for action in command._actions:
-            for option in action.option_strings:
-                assert option in ("-h", "--help") or option in text
+    for command in commands():
+        section = text.partition(f"\n## goalbound {command.name}\n")[2].partition("\n## ")[0]
+        assert command.usage in section
+        assert all(f"| `{argument.name}" in section for argument in command.arguments)
 
 
 def test_every_key_component_setting_and_column_is_in_the_reference(extension):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
 from goalbound.cli.arguments import UsageError
+from goalbound.cli.text import caveats_of
 from goalbound.errors import ArgumentError, InputError
 from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files.array_file import peek_header
@@ -33,12 +34,20 @@ def run(arguments: Namespace) -> int:
     if arguments.file is None:
         raise UsageError('which file? see "goalbound check --help"')
     suffix = Path(arguments.file).suffix.lower()
-    if suffix != ".toml" and (arguments.settings or arguments.quick or arguments.attempt or arguments.plugins):
+    for_experiments = arguments.settings or arguments.quick or arguments.attempt or arguments.plugins
+    if suffix != ".toml" and for_experiments:
         raise UsageError(
             f"{arguments.file} is not an experiment; --set, --quick, --try and --plugin are for .toml files"
         )
     if suffix == ".toml" and _is_fit_file(arguments.file):
-        print(_fit_file(arguments))
+        from goalbound.cli.fit_options import described
+
+        if for_experiments:
+            raise UsageError(
+                f"{arguments.file}: this is a file of goalbound fit; --set, --quick, --try and --plugin are for "
+                "experiments"
+            )
+        print(described(arguments.file))
     elif suffix == ".toml":
         print(_experiment(arguments))
     elif suffix == ".parquet":
@@ -58,16 +67,6 @@ def _is_fit_file(path: str) -> bool:
     except (OSError, InputError, ValueError, RecursionError):  # said where it is read as an experiment
         return False
     return is_fit_file(values, ExperimentSpec.model_fields)
-
-
-def _fit_file(arguments: Namespace) -> str:
-    from goalbound.cli.fit_options import described
-
-    if arguments.settings or arguments.quick or arguments.attempt or arguments.plugins:
-        raise UsageError(
-            f"{arguments.file}: this is a file of goalbound fit; --set, --quick, --try and --plugin are for experiments"
-        )
-    return described(arguments.file)
 
 
 def _experiment(arguments: Namespace) -> str:
@@ -149,10 +148,7 @@ def _learner(arguments: Namespace) -> str:
 
 
 def _not_proven(learner: Any) -> list[str]:
-    """Why nothing of what a learner has learned is proven, if it says so."""
-    from goalbound.learners.layers import unwrap
-
-    caveats = getattr(unwrap(learner), "caveats", ())
+    caveats = caveats_of(learner)
     return [f"not proven: {one_line('; '.join(caveats))}"] if caveats else []
 
 
@@ -165,12 +161,9 @@ def _covariate_learner(arguments: Namespace) -> str:
         found = FromTransformer(_missing_transformer, said.get("names", ()), said.get("identity"))
     learner = CovariateLearner.load(arguments.file, map=found, load_learner=_load_inner_learner, limit=arguments.limit)
     waiting = pluralize(len(getattr(unwrap(learner), "open_episodes", ())), "open episode")
-    return "; ".join(
-        [
-            f"{one_line(arguments.file)}: a learner with its map of covariates", str(learner),
-            f"{pluralize(learner.begun, 'episode')} begun, {waiting}", *_not_proven(learner),
-        ]
-    )  # fmt: skip
+    begun = f"{pluralize(learner.begun, 'episode')} begun, {waiting}"
+    title = f"{one_line(arguments.file)}: a learner with its map of covariates"
+    return "; ".join([title, str(learner), begun, *_not_proven(learner)])
 
 
 def _load_inner_learner(path: Path, *, limit: int = LIMIT) -> Any:
@@ -224,8 +217,9 @@ def _record(path: str) -> str:
 _BY_KIND: dict[Any, Callable[[Namespace], str]] = {
     **dict.fromkeys((*LEARNER_KINDS, *WRAPPER_KINDS), _learner),
     "CovariateLearner": _covariate_learner,
-    "Discretized": _other_learner, "RandomWalk": _other_learner,
-}  # fmt: skip
+    "Discretized": _other_learner,
+    "RandomWalk": _other_learner,
+}
 
 
 def _kind(path: str) -> Any:

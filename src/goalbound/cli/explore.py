@@ -7,13 +7,13 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.problems import find_problem
+from goalbound.cli.problems import find_problem, is_learner_file
 from goalbound.errors import ArgumentError
-from goalbound.experiments.explorer.layout import Layout, make_layout
+from goalbound.experiments.explorer.layout import make_layout
 from goalbound.experiments.explorer.learner_views import LearnerCourse
 from goalbound.experiments.explorer.page import explorer_page
 from goalbound.experiments.explorer.runs import (
@@ -41,21 +41,17 @@ FILES = (".npz", ".umb", ".drn", ".toml", ".parquet")
 
 def run(arguments: Namespace) -> int:
     """Find out what is to be explored, write its page and print where it is."""
-    target = arguments.target
-    path = Path(target)
+    path = Path(arguments.target)
     if path.suffix in FILES and not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), target)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), arguments.target)
     if path.is_dir() or path.suffix in (".toml", ".parquet"):
-        _refuse(arguments, "a run", "loss", "goal", "settings", "truth")
+        _refuse(arguments, "a run", ["--loss", "--goal", "--set", "--truth"])
         title, page = _explore_runs(arguments)
-    elif _is_learner(path):
-        _refuse(arguments, "a learner", "learners", "seed", "episodes", "views", "records", "problem", "plugins")
+    elif path.is_file() and is_learner_file(arguments.target):
+        _refuse(arguments, "a learner", OF_RUNS)
         title, page = _explore_learner(arguments)
     else:
-        _refuse(
-            arguments, "a problem", "learners", "seed", "episodes", "views", "records", "problem", "plugins", "truth",
-            "contexts",
-        )  # fmt: skip
+        _refuse(arguments, "a problem", [*OF_RUNS, "--truth", "--contexts"])
         title, page = _explore_problem(arguments)
     out = Path(arguments.out) if arguments.out else Path("out") / f"explore-{_slug(title)}.html"
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -64,21 +60,17 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-OPTIONS = {
-    "settings": "--set",
-    "learners": "--learner",
-    "records": "--records",
-    "truth": "--truth",
-    "plugins": "--plugin",
-}
-"""Options whose values have other names than they."""
+OF_RUNS = ("--learner", "--seed", "--episodes", "--views", "--records", "--problem", "--plugin")
+"""Options for runs of experiments."""
+ATTRIBUTES = {"--set": "settings", "--learner": "learners", "--plugin": "plugins"}
+"""Where the values of options are that have other names than they."""
 
 
-def _refuse(arguments: Namespace, what: str, *names: str) -> None:
+def _refuse(arguments: Namespace, kind: str, options: Iterable[str]) -> None:
     """An error where an option was given that means nothing for what is explored."""
-    for name in names:
-        if getattr(arguments, name) not in (None, [], False):
-            raise UsageError(f"{arguments.target} is {what}; {OPTIONS.get(name, '--' + name)} is not for that")
+    for option in options:
+        if getattr(arguments, ATTRIBUTES.get(option, option[2:])) not in (None, [], False):
+            raise UsageError(f"{arguments.target} is {kind}; {option} is not for that")
 
 
 def _slug(title: str) -> str:
@@ -104,15 +96,6 @@ def parse_grid(word: str | None) -> Grid:
     return int(found[1]), int(found[2])
 
 
-def _is_learner(path: Path) -> bool:
-    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
-    from goalbound.models.files.array_file import peek_header
-
-    if path.suffix != ".npz" or not path.is_file():
-        return False
-    return peek_header(path).get("kind") in {*LEARNER_KINDS, *WRAPPER_KINDS}
-
-
 def _explore_problem(arguments: Namespace) -> tuple[str, str]:
     name, grid = arguments.target, parse_grid(arguments.grid)
     if name in PROBLEMS.entries and name not in CATALOG:
@@ -121,53 +104,43 @@ def _explore_problem(arguments: Namespace) -> tuple[str, str]:
         made = instantiate("problems", Component(name, {}, name), Plugins.of(()))
         problem, grid = problem_instance(made, deterministic(), name).problem, grid or grid_of(name, {})
     else:
-        problem = _contextual(_problem(arguments, name))
+        problem = _problem(arguments, name)
     title = Path(name).stem if Path(name).is_file() else " ".join([name, *arguments.settings])
-    layout = _layout(problem, grid)
+    layout = make_layout(problem.support, grid=grid)
     if problem.context_size > 1:
         _say(f"{title}: searching for B* and T* over all contexts, {arguments.seconds:g} s at most (--seconds)")
     return title, explorer_page(problem, title=title, layout=layout, seconds=arguments.seconds)
 
 
-def _problem(arguments: Namespace, name: str) -> SSP | LinearCSSP:
-    return find_problem(Namespace(**{**vars(arguments), "problem": name}))
-
-
-def _contextual(problem: SSP | LinearCSSP) -> LinearCSSP:
-    """A problem without context has one component."""
+def _problem(arguments: Namespace, name: str) -> LinearCSSP:
+    """The problem of a name or file; one without context has one component."""
+    problem = find_problem(Namespace(**{**vars(arguments), "problem": name}))
     return LinearCSSP.mix([problem]) if isinstance(problem, SSP) else problem
-
-
-def _layout(problem: LinearCSSP, grid: Grid) -> Layout:
-    return make_layout(problem.support, grid=grid)
 
 
 def _explore_runs(arguments: Namespace) -> tuple[str, str]:
     runs, records, times = _read_runs(arguments.target)
     chosen = chosen_runs(runs, problem=arguments.problem, learners=arguments.learners, seed=arguments.seed)
-    by_id = {record.spec.id: record for record in records}
-    options = ReplayOptions(
-        arguments.views or ReplayOptions().views, arguments.contexts or ReplayOptions().contexts, arguments.episodes,
-        Plugins.of(arguments.plugins, folder=_beside(arguments.target)),
-    )  # fmt: skip
-    spec = chosen[0]
-    problem = run_problem(spec, plugins=options.plugins)
+    recorded = {record.spec.id: record for record in records}
+    plugins = Plugins.of(arguments.plugins, folder=_beside(arguments.target))
+    views, contexts = arguments.views or ReplayOptions().views, arguments.contexts or ReplayOptions().contexts
+    options = ReplayOptions(views, contexts, arguments.episodes, plugins)
+    problem = run_problem(chosen[0], plugins=plugins)
     courses = []
-    for one in chosen:
-        record = by_id.get(one.id)
-        found = _recorded(one, record) if arguments.records else _replayed(one, options, record, times)
-        if found is not None:
-            courses.append(found)
+    for spec in chosen:
+        if arguments.records:
+            course = _recorded(spec, recorded.get(spec.id))
         else:
-            _say(f"{one.learner.label}: it cannot say what it would do, and is left out")
+            course = _replayed(spec, options, recorded.get(spec.id), times)
+        if course is None:
+            _say(f"{spec.learner.label}: it cannot say what it would do, and is left out")
+        else:
+            courses.append(course)
     if not courses:
         raise ArgumentError(f"{arguments.target}: no learner of it can say what it would do at a context")
-    title = f"{spec.problem.label}, contexts {spec.contexts.label}"
-    grid = parse_grid(arguments.grid) or grid_of(spec.problem.use, spec.problem.settings)
-    page = explorer_page(
-        problem, title=title, courses=courses, layout=_layout(problem, grid), seconds=arguments.seconds
-    )  # fmt: skip
-    return title, page
+    use, label = chosen[0].problem, f"{chosen[0].problem.label}, contexts {chosen[0].contexts.label}"
+    layout = make_layout(problem.support, grid=parse_grid(arguments.grid) or grid_of(use.use, use.settings))
+    return label, explorer_page(problem, title=label, courses=courses, layout=layout, seconds=arguments.seconds)
 
 
 def _beside(target: str) -> Path:
@@ -182,7 +155,7 @@ def _read_runs(target: str) -> tuple[Sequence[RunSpec], Sequence[RunRecord], dic
 
         record = read_record(target)
         return [record.spec], [record], {}
-    from goalbound.cli.experiments import read_results
+    from goalbound.cli.results import read_results
 
     results = read_results(target)
     return results.runs, results.records, {str(one["id"]): float(one["seconds"]) for one in results.times}
@@ -215,14 +188,13 @@ def _explore_learner(arguments: Namespace) -> tuple[str, str]:
     from goalbound.experiments.explorer.saved_learner import learner_course, learner_model
 
     learner = load_learner(arguments.target, limit=arguments.limit)
-    truth = None if arguments.truth is None else _contextual(_problem(arguments, arguments.truth))
+    truth = None if arguments.truth is None else _problem(arguments, arguments.truth)
     if truth is None and (arguments.settings or arguments.loss or arguments.goal):
         raise UsageError("--set, --loss and --goal are for the problem of --truth, which is not given")
     title = Path(arguments.target).stem
     problem = truth or learner_model(learner)
     course = learner_course(learner, problem, label=title, most=arguments.contexts or ReplayOptions().contexts)
-    page = explorer_page(
-        problem, title=title, courses=[course], layout=_layout(problem, parse_grid(arguments.grid)),
-        estimated=truth is None, seconds=arguments.seconds,
-    )  # fmt: skip
-    return title, page
+    layout = make_layout(problem.support, grid=parse_grid(arguments.grid))
+    return title, explorer_page(
+        problem, title=title, courses=[course], layout=layout, estimated=truth is None, seconds=arguments.seconds
+    )

@@ -12,6 +12,7 @@ import numpy as np
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
+from goalbound.cli.text import caveats_of
 from goalbound.errors import ArgumentError, FileConflictError
 from goalbound.learners.border import give_unit
 from goalbound.logs import Log, PairBelowFloor, pairs_below_floor
@@ -33,132 +34,119 @@ UNFIT = {
 
 def run(arguments: Namespace) -> int:
     """Read the log, write the page, learn, save the learner."""
-    written = (arguments.out, arguments.report, arguments.support_out)
-    if all(path is None for path in written):
+    written = [path for path in (arguments.out, arguments.report, arguments.support_out) if path is not None]
+    if not written:
         raise UsageError("nothing to write: give --out FILE.npz for the learner, --report PAGE.html, or both")
     for path in written:
-        _check_folder(path)
+        _check_folder(Path(path))
     options = fit_options(arguments)
     log = options.read(arguments.log)
     if arguments.since is not None or arguments.until is not None:
         log = _window(log, arguments)
-    warnings = (*_support_warnings(log, arguments), *_floor_warnings(log, options))
+    warnings = [*_support_warnings(log, arguments), *_floor_warnings(log, options)]
     if arguments.support_out is not None:
-        with atomic_write(arguments.support_out) as file:
-            file.write(support_table(log.support).encode("utf-8"))
+        _write_text(arguments.support_out, support_table(log.support))
     if arguments.report is not None:
         from goalbound.cli.log_page import log_page
 
-        with atomic_write(arguments.report) as file:
-            file.write(log_page(log, title=Path(arguments.log).name, warnings=warnings).encode("utf-8"))
+        _write_text(arguments.report, log_page(log, title=Path(arguments.log).name, warnings=warnings))
     learner = None if arguments.out is None else fitted(log, options, seed=arguments.seed)
     if learner is not None:
-        _save(learner, arguments)
+        try:
+            learner.save(arguments.out, overwrite=arguments.overwrite)
+        except FileConflictError:
+            raise UsageError(f"{arguments.out} exists; write elsewhere, or replace it with --overwrite") from None
     if arguments.json:
         print(json.dumps(_as_json(log, warnings, learner, arguments), indent=2, allow_nan=False))
     else:
-        _print_all(log, warnings, learner, arguments)
+        print("\n".join(_lines(log, warnings, learner, arguments)))
     return 0
+
+
+def _check_folder(path: Path) -> None:
+    """An error unless a file can be written there: before the log is read, and without names of temporary files."""
+    folder = path.parent
+    if not folder.is_dir():
+        problem = "is no folder" if folder.exists() else "does not exist"
+        raise UsageError(f"{path}: the folder {folder} {problem}; make it first, or write elsewhere")
 
 
 def _window(log: Log, arguments: Namespace) -> Log:
     """The steps from --since on, before --until."""
-    found = log.window(since=arguments.since, until=arguments.until)
-    if not len(found):
+    window = log.window(since=arguments.since, until=arguments.until)
+    if not len(window):
         assert log.times is not None
         raise ArgumentError(
             f"no step of the log is in the window; its steps are from {log.times[0]} to {log.times[-1]}: see --since, "
             "--until"
         )
-    return found
+    return window
 
 
-def _check_folder(path: str | None) -> None:
-    """An error unless a file can be written there: before the log is read, and without names of temporary files."""
-    if path is None:
-        return
-    folder = Path(path).parent
-    if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{path}: the folder {folder} {what}; make it first, or write elsewhere")
-
-
-def _save(learner: Any, arguments: Namespace) -> None:
-    try:
-        learner.save(arguments.out, overwrite=arguments.overwrite)
-    except FileConflictError:
-        raise UsageError(f"{arguments.out} exists; write elsewhere, or replace it with --overwrite") from None
+def _write_text(path: str, text: str) -> None:
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace) -> dict[str, Any]:
     """The report of the log, all skipped rows, and what was written."""
-    found = log.report().as_json()
+    report = log.report().as_json()
     return {
-        **found, "warnings": [*found["warnings"], *warnings], "skipped_rows": [one._asdict() for one in log.skipped],
-        "report": arguments.report, "support_out": arguments.support_out, "out": arguments.out,
+        **report,
+        "warnings": [*report["warnings"], *warnings],
+        "skipped_rows": [row._asdict() for row in log.skipped],
+        "report": arguments.report,
+        "support_out": arguments.support_out,
+        "out": arguments.out,
         "learner": None if learner is None else str(learner),
-        "caveats": [] if learner is None else list(_caveats(learner)),
-    }  # fmt: skip
+        "caveats": list(caveats_of(learner)),
+    }
 
 
-def _print_all(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace) -> None:
-    print("\n".join([log.summary(), *(f"- {one}" for one in warnings)]))
+def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace) -> list[str]:
+    lines = [log.summary(), *(f"- {warning}" for warning in warnings)]
     if log.skipped:
-        print("\nskipped rows:")
-        for one in log.skipped[:SHOWN]:
-            print(f"  {one_line(str(one))}")
+        lines += ["\nskipped rows:", *(f"  {one_line(str(row))}" for row in log.skipped[:SHOWN])]
         if len(log.skipped) > SHOWN:
-            print(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
+            lines.append(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
     if learner is not None:
-        print(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
-        caveats = _caveats(learner)
-        if caveats:
-            print(f"nothing of it is proven: {one_line('; '.join(caveats))}")
+        lines.append(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
+        if caveats := caveats_of(learner):
+            lines.append(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:
-        print(f"{one_line(arguments.report)}: a page about the log")
+        lines.append(f"{one_line(arguments.report)}: a page about the log")
     if arguments.support_out is not None:
-        print(f"{one_line(arguments.support_out)}: the support, as tables of a file of --map")
+        lines.append(f"{one_line(arguments.support_out)}: the support, as tables of a file of --map")
+    return lines
 
 
-def _caveats(learner: Any) -> tuple[str, ...]:
-    from goalbound.learners.layers import unwrap
-
-    found: tuple[str, ...] = getattr(unwrap(learner), "caveats", ())
-    return found
-
-
-def _below_floor(log: Log, options: FitOptions) -> tuple[PairBelowFloor, ...]:
-    """The pairs whose mean loss is below the floor, where one was given."""
-    return () if options.floor is None else pairs_below_floor(log, _loss_floor(options))
-
-
-def _support_warnings(log: Log, arguments: Namespace) -> tuple[str, ...]:
+def _support_warnings(log: Log, arguments: Namespace) -> list[str]:
     if not log.support_inferred or arguments.support_out is not None:
-        return ()
-    return (
-        "--support-out FILE.toml writes the support that was inferred as tables to complete, for the file of --map",
-    )
+        return []
+    return ["--support-out FILE.toml writes the support that was inferred as tables to complete, for the file of --map"]
 
 
-def _floor_warnings(log: Log, options: FitOptions) -> tuple[str, ...]:
+def _floor_warnings(log: Log, options: FitOptions) -> list[str]:
     low = _below_floor(log, options)
-    sure, maybe = ([one for one in low if one.contradicts is is_sure] for is_sure in (True, False))
-    found = []
+    sure, maybe = ([pair for pair in low if pair.contradicts is is_sure] for is_sure in (True, False))
+    floor = "" if options.floor is None else f"{options.floor:g}{options.unit}"
+    warnings = []
     if sure:
-        found.append(
-            f"the losses contradict the loss floor ({_floor_text(options)}), the least mean loss that was declared; "
+        warnings.append(
+            f"the losses contradict the loss floor ({floor}), the least mean loss that was declared; "
             f"mean losses are {_listed(sure)}. No bound is valid: lower the floor, --loss-floor"
         )
     if maybe:
-        found.append(
-            f"mean losses below the loss floor ({_floor_text(options)}), perhaps by chance: {_listed(maybe)}. If you "
+        warnings.append(
+            f"mean losses below the loss floor ({floor}), perhaps by chance: {_listed(maybe)}. If you "
             "are not sure of the floor, lower it: --loss-floor"
         )
-    return tuple(found)
+    return warnings
 
 
-def _floor_text(options: FitOptions) -> str:
-    return f"{options.floor:g}" + ("" if options.scale is None else f" {options.scale.unit}")
+def _below_floor(log: Log, options: FitOptions) -> Sequence[PairBelowFloor]:
+    """The pairs whose mean loss is below the floor, where one was given."""
+    return () if options.floor is None else pairs_below_floor(log, _loss_floor(options))
 
 
 def _listed(pairs: Sequence[PairBelowFloor]) -> str:
@@ -177,11 +165,11 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
     if not give_unit(learner, options.scale):
         raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
     learner.learn_log(log)
-    inside = unwrap(learner)
-    if any(one.contradicts for one in _below_floor(log, options)) and hasattr(inside, "add_caveat"):
-        inside.add_caveat("the losses of the log contradict the loss floor that was declared")
-    for one in options.support_caveats:
-        inside.add_caveat(one)
+    inner = unwrap(learner)
+    if any(pair.contradicts for pair in _below_floor(log, options)) and hasattr(inner, "add_caveat"):
+        inner.add_caveat("the losses of the log contradict the loss floor that was declared")
+    for caveat in options.support_caveats:
+        inner.add_caveat(caveat)
     return learner if options.map is None else CovariateLearner(options.map, learner)
 
 
@@ -195,30 +183,31 @@ def _made(log: Log, options: FitOptions, seed: int) -> Any:
     if name in UNFIT:
         raise ArgumentError(f"{name} cannot be fitted to a log: {UNFIT[name]}; name another with --learner")
     entry = LEARNERS.entry(name, "learner")
-    known: dict[str, Any] = {"loss_floor": _loss_floor(options), "loss_bound": "doubling"}
+    defaults: dict[str, Any] = {"loss_floor": _loss_floor(options), "loss_bound": "doubling"}
     if name == DEFAULT_LEARNER:
-        known["widths"] = FASTEST_RULE
-    defaults = {key: value for key, value in known.items() if key in entry.settings}
-    settings = entry.checked_settings({**defaults, **options.settings}, "learner")
+        defaults["widths"] = FASTEST_RULE
+    known = {key: value for key, value in defaults.items() if key in entry.settings}
+    settings = entry.checked_settings({**known, **options.settings}, "learner")
     for key, value in settings.items():
         if value == "certified":
             raise ArgumentError(f"learner.{key} is certified, which only the problem itself could be; give a number")
+    component, rng = Component(name, settings), np.random.default_rng(seed)
+    episodes = max(log.cases, 1)
     return instantiate(
-        "learners", Component(name, settings), NO_PLUGINS, _placeholder(log), episodes=max(log.cases, 1),
-        log_law=ANY_LOG, rng=np.random.default_rng(seed),
-    )  # fmt: skip
-
-
-def _placeholder(log: Log) -> LinearCSSP:
-    """A problem with the support of the log, and nothing else of it: learners take no more from it."""
-    sizes = np.diff(log.support.next_start)
-    rows = np.repeat(1.0 / sizes, sizes)
-    return LinearCSSP(
-        log.support, np.ones((log.support.pairs, log.context_size)), np.tile(rows[:, None], (1, log.context_size))
+        "learners", component, NO_PLUGINS, _placeholder(log), episodes=episodes, log_law=ANY_LOG, rng=rng
     )
 
 
+def _placeholder(log: Log) -> LinearCSSP:
+    """A problem with the support of the log and nothing else of it: learners take no more from it."""
+    sizes = np.diff(log.support.next_start)
+    rows = np.repeat(1.0 / sizes, sizes)
+    losses = np.ones((log.support.pairs, log.context_size))
+    return LinearCSSP(log.support, losses, np.tile(rows[:, None], (1, log.context_size)))
+
+
 def _loss_floor(options: FitOptions) -> float:
+    """The floor as a loss in (0, 1]."""
     if options.floor is None:
         raise ArgumentError(
             "the loss floor is missing: the least mean loss of a step that you are sure of, in the unit of the losses; "
@@ -226,8 +215,7 @@ def _loss_floor(options: FitOptions) -> float:
         )
     floor = options.floor if options.scale is None else options.floor / options.scale.cap
     if not 0.0 < floor <= 1.0:
-        unit = "" if options.scale is None else f" {options.scale.unit}"
         raise ArgumentError(
-            f"the loss floor {options.floor:g}{unit} is not above 0 and at most the cap; see --loss-floor"
+            f"the loss floor {options.floor:g}{options.unit} is not above 0 and at most the cap; see --loss-floor"
         )
     return floor

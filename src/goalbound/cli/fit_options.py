@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalbound.cli.arguments import UsageError, parser
+from goalbound.cli.problems import is_learner_file
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.logs import Log, LogColumns, read_log
 from goalbound.logs.log import SUPPORT_INFERRED
 from goalbound.models import LossScale, Support
-from goalbound.models.files.array_file import peek_header
 from goalbound.models.files.io import as_format_errors, read_bytes
 from goalbound.models.validation import check_float, short_repr
 from goalbound.terminal import one_line, pluralize
@@ -58,6 +58,11 @@ class FitOptions:
     settings: Mapping[str, Any]
     support_caveats: tuple[str, ...] = ()
 
+    @property
+    def unit(self) -> str:
+        """The unit after a number, with a space before it; empty without one."""
+        return "" if self.scale is None else f" {self.scale.unit}"
+
     def read(self, path: str) -> Log:
         """Read the log."""
         return read_log(
@@ -91,7 +96,26 @@ def described(path: str) -> str:
 
 def fit_options(arguments: Namespace) -> FitOptions:
     """All that the file and the options say; options go first."""
-    options = _read_fit_options(arguments)
+    values = {} if arguments.map is None else _read_options(arguments.map)
+    loss = _table(values, "loss", _LOSS_KEYS)
+    given = {"unit": arguments.unit, "cap": arguments.cap, "beyond": arguments.beyond, "floor": arguments.loss_floor}
+    loss |= {key: value for key, value in given.items() if value is not None}
+    learner = _table(values, "learner", None)
+    name = learner.pop("use", DEFAULT_LEARNER)
+    goal = _first(arguments.goal, values.get("goal"), "goal")
+    support, caveats = _support(_first(arguments.support, values.get("support"), None), goal)
+    options = FitOptions(
+        columns=_columns(values, arguments),
+        goal=goal,
+        errors=_first(arguments.errors, values.get("errors"), "raise"),
+        support=support,
+        map=_map(values, arguments.map),
+        scale=_scale(loss),
+        floor=check_float(loss["floor"], "the loss floor", "in the unit of the losses") if "floor" in loss else None,
+        learner=arguments.learner or str(name),
+        settings={**learner, **_settings(arguments.settings)},
+        support_caveats=caveats,
+    )
     if options.map is not None and not options.columns.covariates:
         raise UsageError(
             "there is a map, and no covariates; name the columns that it reads with --covariates, or with covariates = "
@@ -103,26 +127,6 @@ def fit_options(arguments: Namespace) -> FitOptions:
             "--map"
         )
     return options
-
-
-def _read_fit_options(arguments: Namespace) -> FitOptions:
-    values = {} if arguments.map is None else _read_options(arguments.map)
-    loss = _table(values, "loss", _LOSS_KEYS)
-    given = {"unit": arguments.unit, "cap": arguments.cap, "beyond": arguments.beyond, "floor": arguments.loss_floor}
-    loss |= {key: value for key, value in given.items() if value is not None}
-    learner = dict(_table(values, "learner", None))
-    name = arguments.learner or learner.pop("use", DEFAULT_LEARNER)
-    learner.pop("use", None)
-    goal = _first(arguments.goal, values.get("goal"), "goal")
-    support, caveats = _support(_first(arguments.support, values.get("support"), None), goal)
-    return FitOptions(
-        _columns(values, arguments), goal,
-        _first(arguments.errors, values.get("errors"), "raise"),
-        support, _map(values, arguments.map), _scale(loss),
-        None if "floor" not in loss else check_float(loss["floor"], "the loss floor", "in the unit of the losses"),
-        str(name),
-        {**learner, **_settings(arguments.settings)}, caveats,
-    )  # fmt: skip
 
 
 def _first(*values: Any) -> Any:
@@ -156,14 +160,15 @@ def _table(values: Mapping[str, Any], name: str, known: Sequence[str] | None) ->
 
 
 def _columns(values: Mapping[str, Any], arguments: Namespace) -> LogColumns:
-    names = tuple(one.name for one in fields(LogColumns))
+    names = tuple(field.name for field in fields(LogColumns))
     given = {name: getattr(arguments, f"column_{name}") for name in names}
-    chosen = {**_table(values, "columns", names), **{key: one for key, one in given.items() if one is not None}}
-    if chosen.get("time") == "":
-        chosen["time"] = None
-    if given["context"] is not None and given["covariates"] is None:
-        chosen["covariates"] = ()
-    return LogColumns(**chosen)
+    given = {name: column for name, column in given.items() if column not in (None, [])}
+    columns = {**_table(values, "columns", names), **given}
+    if columns.get("time") == "":
+        columns["time"] = None
+    if "context" in given and "covariates" not in given:
+        columns["covariates"] = ()
+    return LogColumns(**columns)
 
 
 def _scale(loss: Mapping[str, Any]) -> LossScale | None:
@@ -190,6 +195,8 @@ def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
 
     Also why it proves nothing, where it is that of a learner and was inferred from a log.
     """
+    from goalbound.adapters.learner_files import load_learner
+    from goalbound.learners.layers import unwrap
     from goalbound.models.files import load
     from goalbound.problems.catalog import CATALOG, catalog_entry
 
@@ -207,8 +214,25 @@ def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:
         )
     if source in CATALOG or not Path(source).suffix:
         return catalog_entry(source).make().support, ()
-    kind = peek_header(source).get("kind") if source.lower().endswith(".npz") else None
-    return _support_of_learner(source) if _is_learner(kind) else (load(source).support, ())
+    if not is_learner_file(source):
+        return load(source).support, ()
+    learner = unwrap(load_learner(source))
+    caveats = getattr(learner, "caveats", ())
+    return learner.support, tuple(caveat for caveat in caveats if caveat.startswith(SUPPORT_INFERRED))
+
+
+def _settings(words: Sequence[str]) -> dict[str, Any]:
+    """Settings of the learner from words ``key=value``; a value is as in TOML, or a text."""
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not key:
+            raise UsageError(f'"{word}" is not a setting; write name=value')
+        try:
+            found[key] = tomllib.loads(f"value = {text}")["value"]
+        except (tomllib.TOMLDecodeError, ValueError):
+            found[key] = text
+    return found
 
 
 def support_table(support: Support) -> str:
@@ -230,32 +254,3 @@ def support_table(support: Support) -> str:
 
 def _toml_text(name: str) -> str:
     return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _is_learner(kind: Any) -> bool:
-    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
-
-    return isinstance(kind, str) and (kind in LEARNER_KINDS or kind in WRAPPER_KINDS)
-
-
-def _support_of_learner(path: str) -> tuple[Support, tuple[str, ...]]:
-    from goalbound.adapters.learner_files import load_learner
-    from goalbound.learners.layers import unwrap
-
-    inside = unwrap(load_learner(path))
-    caveats = tuple(one for one in getattr(inside, "caveats", ()) if one.startswith(SUPPORT_INFERRED))
-    return inside.support, caveats
-
-
-def _settings(words: Sequence[str]) -> dict[str, Any]:
-    """Settings of the learner from words ``key=value``; a value is as in TOML, or a text."""
-    found: dict[str, Any] = {}
-    for word in words:
-        key, equals, text = (part.strip() for part in word.partition("="))
-        if not equals or not key:
-            raise UsageError(f'"{word}" is not a setting; write name=value')
-        try:
-            found[key] = tomllib.loads(f"value = {text}")["value"]
-        except (tomllib.TOMLDecodeError, ValueError):
-            found[key] = text
-    return found

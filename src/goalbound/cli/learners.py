@@ -1,4 +1,4 @@
-"""``goalbound learners``: what the file of an experiment may name, problems apart."""
+"""``goalbound learners``: what the file of an experiment may name, problems apart; ``goalbound warm-up``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
-from goalbound.cli.text import toml_value
 from goalbound.errors import ArgumentError
 from goalbound.experiments.registry import CONTEXTS, LOSS_LAWS
 from goalbound.experiments.registry.catalog import hint
@@ -73,8 +72,10 @@ def _find(listing: Mapping[str, list[dict[str, Any]]], name: str) -> tuple[str, 
             if found is not None:
                 return group, found
     known = [entry["name"] for entries in listing.values() for entry in entries]
-    raise ArgumentError(f'no learner, source of contexts or law of losses is called "{name}"{hint(name, known)}; there '
-                        f"are {', '.join(known)}")  # fmt: skip
+    raise ArgumentError(
+        f'no learner, source of contexts or law of losses is called "{name}"{hint(name, known)}; there are '
+        f"{', '.join(known)}"
+    )
 
 
 def _example(group: str, entry: Mapping[str, Any]) -> str:
@@ -92,13 +93,31 @@ def _listing() -> dict[str, list[dict[str, Any]]]:
     }
     for entry in found["learners"]:
         entry["card"] = catalogued_card(entry["name"]).as_json()
-    found["losses"] = [
-        {"name": name, "summary": (inspect.getdoc(law) or "").partition("\n")[0],
-         "settings": dict.fromkeys(inspect.signature(law).parameters)}
-        for name, law in LOSS_LAWS.items()
-    ]  # fmt: skip
+    for name, law in LOSS_LAWS.items():
+        summary, settings = (inspect.getdoc(law) or "").partition("\n")[0], inspect.signature(law).parameters
+        found.setdefault("losses", []).append({"name": name, "summary": summary, "settings": dict.fromkeys(settings)})
     return found
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:
-    return [name if value is None else f"{name} = {toml_value(value)}" for name, value in settings.items()]
+    return [name if value is None else f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+
+
+def warm_up(arguments: Namespace) -> int:
+    """``goalbound warm-up``: compile what the named learners run, or the common ones."""
+    import numpy as np
+
+    from goalbound.experiments.plugins import NO_PLUGINS
+    from goalbound.experiments.registry import Component, instantiate
+    from goalbound.experiments.registry.warm_start import ANY_LOG
+    from goalbound.problems import random_cssp
+    from goalbound.simulation.warm_up import warm_up as compile_ahead
+
+    problem, rng = random_cssp(3, actions=2, context_size=2, successors=2), np.random.default_rng(0)
+    learners = [
+        instantiate("learners", Component(name, {}), NO_PLUGINS, problem, episodes=10, log_law=ANY_LOG, rng=rng)
+        for name in arguments.learners
+    ]
+    seconds = compile_ahead(*learners)
+    print(f"ready after {seconds:.1f} s; later processes load the kernels from the cache")
+    return 0

@@ -29,16 +29,23 @@ def log_page(log: Log, *, title: str, warnings: Sequence[str] = ()) -> str:
     """The whole page; ``warnings`` are more of them than those of the report."""
     report = log.report()
     values = {
-        "title": _text(title), "report": report, "skipped": len(log.skipped), "version": __version__,
+        "title": _text(title),
+        "report": report,
+        "skipped": len(log.skipped),
+        "version": __version__,
         "size": f"{pluralize(log.support.states, 'state')}, {pluralize(log.support.pairs, 'pair')}",
-        "warnings": [_text(one, 600) for one in [*report.warnings, *warnings]],
+        "warnings": [_text(warning, 600) for warning in [*report.warnings, *warnings]],
         "unit": _text(report.unit) if report.unit else "",
-        "pairs": _pairs(report), "more_pairs": len(report.pairs) - ROWS,
+        "pairs": _pairs(report),
+        "more_pairs": len(report.pairs) - ROWS,
         "quantiles": _quantiles(report),
-        "components": _components(report), "more_components": len(report.components) - ROWS,
+        "components": _components(report),
+        "more_components": len(report.components) - ROWS,
         "changing": pluralize(report.changing_cases, "case") if report.changing_cases else "",
-        "rows": _skipped(log), "more_rows": len(log.skipped) - ROWS, "left_out": pluralize(len(log.skipped), "row"),
-    }  # fmt: skip
+        "rows": _skipped(log),
+        "more_rows": len(log.skipped) - ROWS,
+        "left_out": pluralize(len(log.skipped), "row"),
+    }
     return render("log.html", values, package="goalbound.cli", charts=_charts(report, log))
 
 
@@ -49,53 +56,55 @@ def _text(words: str, most: int = LONGEST) -> str:
 
 
 def _charts(report: LogReport, log: Log) -> list[Chart]:
-    unit = f", {_text(report.unit)}" if report.unit else ""
-    tried = sorted(report.pairs, key=lambda one: one.visits)[:BARS]
-    weights = sorted(report.components, key=lambda one: one[1])[:BARS]
+    tried = sorted(report.pairs, key=lambda pair: pair.visits)[:BARS]
+    visits = [(f"{_text(pair.state, 40)}: {_text(pair.action, 40)}", pair.visits) for pair in tried]
+    rarest = sorted(report.components, key=lambda component: component[1])[:BARS]
+    weights = [(_text(name, 60), round(weight, 6)) for name, weight in rarest]
     return [
-        _bar_chart("pairs", "How often each action was tried", "times tried",
-                   [(f"{_text(one.state, 40)}: {_text(one.action, 40)}", one.visits) for one in tried]),
-        _histogram(log, unit),
-        _bar_chart("contexts", "Steps under each component of the context", "steps, weights added up",
-                   [(_text(name, 60), round(weight, 6)) for name, weight in weights]),
-    ]  # fmt: skip
+        _bar_chart("pairs", "How often each action was tried", "times tried", visits),
+        _histogram(log, _after_comma(report)),
+        _bar_chart("contexts", "Steps under each component of the context", "steps, weights added up", weights),
+    ]
+
+
+def _after_comma(report: LogReport) -> str:
+    """The unit of losses in a heading."""
+    return f", {_text(report.unit)}" if report.unit else ""
 
 
 def _bar_chart(name: str, title: str, across: str, values: Sequence[tuple[str, float]]) -> Chart:
     """A bar for each name, the smallest on top."""
-    trace = bars(title, [value for _, value in values], list(range(len(values))), "var(--c0)", horizontal=True)
-    ticks = {"tickvals": list(range(len(values))), "ticktext": [plain(label) for label, _ in values]}
-    return Chart(
-        name=name, title=title, traces=[trace | {"text": [plain(label) for label, _ in values], "textposition": "none",
-                                                 "hovertemplate": "%{text}: %{x:,.5~r}<extra></extra>"}],
-        layout={"xaxis": axis(across, rangemode="tozero"), "showlegend": False, "bargap": 0.35,
-                "yaxis": {"automargin": True, "autorange": "reversed", **ticks}},
-        height=90 + 24 * len(values), columns=("series", across, "place"),
-    )  # fmt: skip
+    places, labels = list(range(len(values))), [plain(label) for label, _ in values]
+    trace = bars(title, [value for _, value in values], places, "var(--c0)", horizontal=True)
+    trace |= {"text": labels, "textposition": "none", "hovertemplate": "%{text}: %{x:,.5~r}<extra></extra>"}
+    layout = {
+        "xaxis": axis(across, rangemode="tozero"),
+        "yaxis": {"automargin": True, "autorange": "reversed", "tickvals": places, "ticktext": labels},
+        "showlegend": False,
+        "bargap": 0.35,
+    }
+    height, columns = 90 + 24 * len(values), ("series", across, "place")
+    return Chart(name=name, title=title, traces=[trace], layout=layout, height=height, columns=columns)
 
 
 def _histogram(log: Log, unit: str) -> Chart:
     losses = log.cap * log.arrays().losses
     counts, edges = np.histogram(losses, bins=BINS, range=(0.0, float(losses.max()) or 1.0))
     middles, width = ((edges[:-1] + edges[1:]) / 2.0).tolist(), float(edges[1] - edges[0])
-    return Chart(
-        name="losses", title="Histogram of losses",
-        traces=[bars("losses", middles, counts.tolist(), "var(--c0)") | {"width": [width] * BINS}],
-        layout={"xaxis": axis(f"loss of a step{unit}"), "yaxis": axis("steps"), "showlegend": False}, height=300,
-        columns=("series", f"loss{unit}", "steps"),
-    )  # fmt: skip
+    trace = bars("losses", middles, counts.tolist(), "var(--c0)") | {"width": [width] * BINS}
+    layout = {"xaxis": axis(f"loss of a step{unit}"), "yaxis": axis("steps"), "showlegend": False}
+    columns = ("series", f"loss{unit}", "steps")
+    return Chart(name="losses", title="Histogram of losses", traces=[trace], layout=layout, height=300, columns=columns)
 
 
 def _pairs(report: LogReport) -> Table:
-    shown = sorted(report.pairs, key=lambda one: one.visits)[:ROWS] if len(report.pairs) > ROWS else report.pairs
-    unit = f", {_text(report.unit)}" if report.unit else ""
-    rows = [
-        Row([Cell(_text(one.state)), Cell(_text(one.action)), Cell(f"{one.visits:,}", one.visits),
-             Cell(f"{one.mean_loss:.4g}" if one.visits else "", float(one.mean_loss) if one.visits else None),
-             Cell(_next_states(one.next_states))])
-        for one in shown
-    ]  # fmt: skip
-    heads = ["state", "action", "tried", f"mean loss{unit}", "next states"]
+    shown = sorted(report.pairs, key=lambda pair: pair.visits)[:ROWS] if len(report.pairs) > ROWS else report.pairs
+    rows = []
+    for pair in shown:
+        loss = Cell(f"{pair.mean_loss:.4g}", float(pair.mean_loss)) if pair.visits else Cell("", None)
+        names = [Cell(_text(pair.state)), Cell(_text(pair.action))]
+        rows.append(Row([*names, Cell(f"{pair.visits:,}", pair.visits), loss, Cell(_next_states(pair.next_states))]))
+    heads = ["state", "action", "tried", f"mean loss{_after_comma(report)}", "next states"]
     return Table(heads, rows, "Pairs of state and action", texts=2)
 
 
@@ -122,9 +131,9 @@ def _components(report: LogReport) -> Table:
 
 
 def _skipped(log: Log) -> Table:
-    rows = [
-        Row([Cell(f"{one.row:,}", one.row), Cell("" if one.line is None else f"{one.line:,}", one.line),
-             Cell(_text(one.column)), Cell(_text(one.reason, 300)), Cell("yes" if one.outcome else "")])
-        for one in log.skipped[:ROWS]
-    ]  # fmt: skip
+    rows = []
+    for skipped in log.skipped[:ROWS]:
+        line = Cell("" if skipped.line is None else f"{skipped.line:,}", skipped.line)
+        why = [Cell(_text(skipped.column)), Cell(_text(skipped.reason, 300)), Cell("yes" if skipped.outcome else "")]
+        rows.append(Row([Cell(f"{skipped.row:,}", skipped.row), line, *why]))
     return Table(["row", "line", "column", "why", "by outcome"], rows, "Rows that were left out", texts=5)

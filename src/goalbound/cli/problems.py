@@ -89,6 +89,15 @@ def find_problem(arguments: Namespace) -> SSP | LinearCSSP:
         raise ArgumentError(f"{entry.name} cannot be made with {' '.join(arguments.settings)} ({error})") from error
 
 
+def is_learner_file(path: str) -> bool:
+    """Whether a file holds a learner that ``load_learner`` reads."""
+    from goalbound.adapters.learner_files import LEARNER_KINDS, WRAPPER_KINDS
+    from goalbound.models.files.array_file import peek_header
+
+    kind = peek_header(path).get("kind") if path.lower().endswith(".npz") else None
+    return isinstance(kind, str) and kind in {*LEARNER_KINDS, *WRAPPER_KINDS}
+
+
 def find_context(problem: SSP | LinearCSSP, words: str) -> NDArray[np.float64]:
     """[d] the context of an argument: a component's name, "middle", or d weights.
 

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from goalbound import __version__
 from goalbound.cli.problems import context_name, find_context, find_problem, uniform_context
-from goalbound.cli.text import column, number, safe_name
+from goalbound.cli.text import column, json_number, number, safe_name
 from goalbound.csv_cells import csv_text
 from goalbound.errors import ArgumentError, NoProperPolicy
 from goalbound.models import SSP, LinearCSSP
@@ -37,7 +37,7 @@ def run(arguments: Namespace) -> int:
             raise ArgumentError("--policy-out writes the policy of one context; say which with --context")
         results = _solve_corners(problem, arguments)
     else:
-        results = [_solve_one(problem, arguments)]
+        results = [_solve_context(problem, arguments)]
     if arguments.policy_out is not None:
         _write_csv(results[0], arguments.policy_out)
     if arguments.json:
@@ -46,19 +46,22 @@ def run(arguments: Namespace) -> int:
         print(_corners_text(problem, results, arguments.problem))
     else:
         print(_states_text(problem, results[0], arguments))
-    return _exit_code(results)
+    failed = [result for result in results if result.solution.status is not Status.CONVERGED]
+    for result in failed:
+        where = "" if result.name is None else f"context {result.name}: "
+        print(f"goalbound: {where}{result.solution.status.value} (width {result.width:.1e})", file=sys.stderr)
+    return NOT_CONVERGED if failed else 0
 
 
-def _solve_one(problem: SSP | LinearCSSP, arguments: Namespace) -> ContextResult:
-    if isinstance(problem, LinearCSSP):
-        words = "middle" if arguments.context is None else arguments.context  # a single component
-        context = find_context(problem, words)
-        return ContextResult(
-            context_name(problem, context.tolist()), context.tolist(), _solved(problem.at(context), None, arguments)
-        )
-    if arguments.context is not None:
-        find_context(problem, arguments.context)  # raises: the problem has no context
-    return ContextResult(None, None, _solved(problem, None, arguments))
+def _solve_context(problem: SSP | LinearCSSP, arguments: Namespace) -> ContextResult:
+    """The result of one context; of a single component without ``--context``."""
+    if isinstance(problem, SSP) and arguments.context is None:
+        return ContextResult(None, None, _solved(problem, None, arguments))
+    words = "middle" if arguments.context is None else arguments.context
+    context = find_context(problem, words)  # raises if the problem has no context
+    assert isinstance(problem, LinearCSSP)
+    name = context_name(problem, context.tolist())
+    return ContextResult(name, context.tolist(), _solved(problem.at(context), None, arguments))
 
 
 def _solve_corners(problem: LinearCSSP, arguments: Namespace) -> list[ContextResult]:
@@ -70,7 +73,7 @@ def _solve_corners(problem: LinearCSSP, arguments: Namespace) -> list[ContextRes
         for name, context in zip(names, contexts, strict=True)
     ]
     averaged = results[-1].solution.policy
-    return [replace(one, averaged_steps=hitting_times(one.solution.problem, averaged)) for one in results]
+    return [replace(result, averaged_steps=hitting_times(result.solution.problem, averaged)) for result in results]
 
 
 def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
@@ -82,36 +85,32 @@ def _solved(ssp: SSP, name: str | None, arguments: Namespace) -> Solution:
         raise ArgumentError(f"context {name}: {error}") from None
 
 
-def _corners_text(problem: LinearCSSP, results: list[ContextResult], title: str) -> str:
+def _corners_text(problem: LinearCSSP, results: Sequence[ContextResult], title: str) -> str:
     """One row for each context: its best policy, and whether the averaged model's policy arrives there."""
     states = problem.support.states
-    rows = zip(
-        (one.name or "" for one in results),
-        column([one.start["value"] for one in results]),
-        column([one.start["steps"] for one in results]),
-        (f"{one.width:.1e}" for one in results),
-        (one.status for one in results),
-        (_arrival(len(one.improper_states), states) for one in results),
-        strict=True,
-    )
+    columns = [
+        [result.name or "" for result in results],
+        column([result.start["value"] for result in results]),
+        column([result.start["steps"] for result in results]),
+        [f"{result.width:.1e}" for result in results],
+        [result.status for result in results],
+        [_arrival(len(result.improper_states), states) for result in results],
+    ]
     head = ["context", "value", "steps", "width", "status", "the averaged policy"]
-    improper = sum(bool(one.improper_states) for one in results[:-1])
-    return "\n".join(
-        [
-            *_about(title, problem),
-            "",
-            table(head, rows, "lrrrll"),
-            "",
-            "value: expected loss to the goal from the start, by the best policy for that context (smaller is better)",
-            "steps: expected number of steps of that policy; width: relative distance of the certified bounds",
-            f"averaged policy: the best one for the middle; improper in {improper} of {len(results) - 1} pure contexts",
-            f"one context in full: --context {_example(problem)}",
-        ]
-    )
-
-
-def _example(problem: LinearCSSP) -> str:
-    return f'"{safe_name(problem.component_names[0])}"' if problem.component_names else "C (weights that sum to 1)"
+    improper = sum(bool(result.improper_states) for result in results[:-1])
+    names = problem.component_names
+    example = f'"{safe_name(names[0])}"' if names else "C (weights that sum to 1)"
+    lines = [
+        *_about(title, problem),
+        "",
+        table(head, zip(*columns, strict=True), "lrrrll"),
+        "",
+        "value: expected loss to the goal from the start, by the best policy for that context (smaller is better)",
+        "steps: expected number of steps of that policy; width: relative distance of the certified bounds",
+        f"averaged policy: the best one for the middle; improper in {improper} of {len(results) - 1} pure contexts",
+        f"one context in full: --context {example}",
+    ]
+    return "\n".join(lines)
 
 
 def _arrival(stuck: int, states: int) -> str:
@@ -134,56 +133,49 @@ def _about(title: str, problem: SSP | LinearCSSP) -> list[str]:
 
 
 def _states_text(problem: SSP | LinearCSSP, result: ContextResult, arguments: Namespace) -> str:
-    """The table of states with the action to take in each."""
-    states = problem.support.states
-    shown = states if arguments.all else min(states, ROWS_SHOWN)
+    """The value at the start, and the table of states with the action to take in each."""
+    ssp, start, solution = result.solution.problem, result.start, result.solution
+    support = ssp.support
+    shown = support.states if arguments.all else min(support.states, ROWS_SHOWN)
+    if not isinstance(ssp.start, int):
+        where = f"mean over {pluralize(int((ssp.start > 0.0).sum()), 'start state')}"
+    else:
+        where = safe_name(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
+    as_losses = f" (as losses in [0, 1]: {number(solution.start_value)})" if cap_of(ssp) != 1.0 else ""
     lines = _about(arguments.problem, problem)
     if result.name is not None:
         lines.append(f"context: {result.name}")
-    lines += ["", *_start_text(result), "", _states_table(result, shown)]
-    if shown < states:
-        lines.append(f"... and {pluralize(states - shown, 'more state')} (--all shows them)")
+    lines += [
+        "",
+        f"from the start ({where}): value {number(start['value'])}{as_losses}, expected steps {number(start['steps'])}",
+        f"certified to a relative width of {result.width:.1e}: {solution.status.value}",
+        "",
+        _states_table(result, shown),
+    ]
+    if shown < support.states:
+        lines.append(f"... and {pluralize(support.states - shown, 'more state')} (--all shows them)")
     return "\n".join(lines)
 
 
-def _start_text(result: ContextResult) -> list[str]:
-    ssp, start, solution = result.solution.problem, result.start, result.solution
-    support = ssp.support
-    if isinstance(ssp.start, int):
-        where = safe_name(support.state_names[ssp.start]) if support.state_names else f"state {ssp.start}"
-    else:
-        where = f"mean over {pluralize(int((ssp.start > 0.0).sum()), 'start state')}"
-    both = f" (as losses in [0, 1]: {number(solution.start_value)})" if cap_of(ssp) != 1.0 else ""
-    return [
-        f"from the start ({where}): value {number(start['value'])}{both}, expected steps {number(start['steps'])}",
-        f"certified to a relative width of {result.width:.1e}: {solution.status.value}",
-    ]
-
-
 def _states_table(result: ContextResult, shown: int) -> str:
-    solution = result.solution
-    support = solution.problem.support
-    rows = zip(
-        (safe_name(support.state_names[s]) if support.state_names else str(s) for s in range(shown)),
-        (_action(result, s) for s in range(shown)),
-        *(
-            column(part[:shown].tolist())
-            for part in (result.values, result.lower, result.upper, solution.hitting_times)
-        ),
-        strict=True,
-    )
-    return table(
-        ["state", "action", "value", "lower", "upper", "steps"], rows, "llrrrr" if support.state_names else "rlrrrr"
-    )
+    names = result.solution.problem.support.state_names
+    numbers = (result.values, result.lower, result.upper, result.solution.hitting_times)
+    columns = [
+        [safe_name(names[state]) if names else str(state) for state in range(shown)],
+        [_action(result, state) for state in range(shown)],
+        *(column(part[:shown].tolist()) for part in numbers),
+    ]
+    head = ["state", "action", "value", "lower", "upper", "steps"]
+    return table(head, zip(*columns, strict=True), "llrrrr" if names else "rlrrrr")
 
 
 def _action(result: ContextResult, state: int) -> str:
-    action = int(result.solution.policy[state])
-    name = result.action_name(state)
+    action, name = int(result.solution.policy[state]), result.action_name(state)
     return "none" if action < 0 else str(action) if name is None else safe_name(name)
 
 
-def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], arguments: Namespace) -> None:
+def _print_json(problem: SSP | LinearCSSP, results: Sequence[ContextResult], arguments: Namespace) -> None:
+    """Print one object, with one line for each state."""
     contextual = problem if isinstance(problem, LinearCSSP) else None
     head = {
         "goalbound": __version__,
@@ -191,8 +183,8 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
         "settings": arguments.settings,
         "tolerance": arguments.tolerance,
         "unreachable": arguments.unreachable,
-        "status": next((one.status for one in results if one.status != "converged"), "converged"),
-        "width": json_number(max(one.width for one in results)),
+        "status": next((result.status for result in results if result.status != "converged"), "converged"),
+        "width": json_number(max(result.width for result in results)),
         **cap_entry(cap_of(problem)),
         "sizes": {
             "states": problem.support.states,
@@ -206,8 +198,10 @@ def _print_json(problem: SSP | LinearCSSP, results: list[ContextResult], argumen
     write(json.dumps(head, allow_nan=False)[:-1] + ', "contexts": [\n')
     for place, result in enumerate(results):
         write(",\n" if place else "")
-        for part in result.json_parts():
-            write(part)
+        write(json.dumps(result.summary(), allow_nan=False)[:-1] + ', "states": [\n')
+        for row, state in enumerate(result.states()):
+            write((",\n" if row else "") + json.dumps(state, allow_nan=False))
+        write("\n]}")
     write("\n]}\n")
 
 
@@ -217,24 +211,15 @@ def _write_csv(result: ContextResult, path: str) -> None:
     Path(path).write_text(text, encoding="utf-8", newline="")
 
 
-def _exit_code(results: list[ContextResult]) -> int:
-    failed = [one for one in results if one.solution.status is not Status.CONVERGED]
-    for one in failed:
-        where = "" if one.name is None else f"context {one.name}: "
-        print(f"goalbound: {where}{one.solution.status.value} (width {one.width:.1e})", file=sys.stderr)
-    return NOT_CONVERGED if failed else 0
-
-
 @dataclass(frozen=True, eq=False)
 class ContextResult:
     """The result for one context.
 
     Attributes:
-        name: the display name of the context; None for a problem without context.
-        context: its weights [d], or None.
-        solution: what the planner found.
-        averaged_steps: [S + 1] expected steps of the averaged model's policy under this context, if it was asked for;
-            infinite where that policy may never arrive.
+        name: of the context, for display; None for a problem without context.
+        context: [d] its weights, or None.
+        solution: in losses.
+        averaged_steps: [S + 1] expected steps of the averaged model's policy, where that was asked for.
     """
 
     name: str | None
@@ -245,17 +230,17 @@ class ContextResult:
     @property
     def values(self) -> NDArray[np.float64]:
         """[S + 1] in the user's unit."""
-        return self.solution.values * self._scale
+        return self.solution.values * cap_of(self.solution.problem)
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
         """[S + 1] in the user's unit, still a lower bound after rounding."""
-        return _scaled(self.solution.lower, self._scale, 0.0)
+        return _scaled(self.solution.lower, cap_of(self.solution.problem), 0.0)
 
     @cached_property
     def upper(self) -> NDArray[np.float64]:
         """[S + 1] in the user's unit, still an upper bound after rounding."""
-        return _scaled(self.solution.upper, self._scale, np.inf)
+        return _scaled(self.solution.upper, cap_of(self.solution.problem), np.inf)
 
     @cached_property
     def start(self) -> dict[str, float]:
@@ -292,21 +277,21 @@ class ContextResult:
 
     def states(self) -> Iterator[dict[str, Any]]:
         """One record per state, with exact numbers."""
-        solution = self.solution
-        names = solution.problem.support.state_names
-        columns = (solution.policy, self.values[:-1], self.lower[:-1], self.upper[:-1], solution.hitting_times[:-1])
-        for state, (action, *numbers) in enumerate(zip(*(part.tolist() for part in columns), strict=True)):
+        solution, names = self.solution, self.solution.problem.support.state_names
+        columns = {"value": self.values, "lower": self.lower, "upper": self.upper, "steps": solution.hitting_times}
+        numbers = {name: part.tolist() for name, part in columns.items()}
+        for state, action in enumerate(solution.policy.tolist()):
             yield {
                 "state": state,
                 "name": None if names is None else names[state],
                 "action": None if action < 0 else action,
                 "action_name": self.action_name(state),
-                **dict(zip(("value", "lower", "upper", "steps"), map(json_number, numbers), strict=True)),
+                **{name: json_number(part[state]) for name, part in numbers.items()},
             }
 
     def summary(self) -> dict[str, Any]:
         """All but the states."""
-        found: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "name": self.name,
             "context": self.context,
             "status": self.status,
@@ -315,41 +300,16 @@ class ContextResult:
             "start": {name: json_number(value) for name, value in self.start.items()},
         }
         if self.averaged_steps is not None:
-            found["averaged_policy"] = {
+            summary["averaged_policy"] = {
                 "proper": not self.improper_states,
                 "may_never_arrive_from": self.improper_states,
                 "steps_from_start": json_number(self._mean(self.averaged_steps)),
             }
-        return found
-
-    def json_parts(self) -> Iterator[str]:
-        """The JSON text of this result, one line for each state, in pieces."""
-        head = json.dumps(self.summary(), allow_nan=False)
-        yield head[:-1] + ', "states": [\n'
-        for place, state in enumerate(self.states()):
-            yield (",\n" if place else "") + json.dumps(state, allow_nan=False)
-        yield "\n]}"
-
-    @property
-    def _scale(self) -> float:
-        return cap_of(self.solution.problem)
+        return summary
 
     def _mean(self, values: NDArray[np.float64]) -> float:
         law = self.solution.problem.start_distribution
         return math.fsum((law[law > 0.0] * values[:-1][law > 0.0]).tolist())
-
-
-def json_number(value: float) -> float | str:
-    """A number for strict JSON: as it is, or the string "Infinity" or "NaN", which ``float`` reads.
-
-    >>> json_number(0.1), json_number(float("inf"))
-    (0.1, 'Infinity')
-    """
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0.0 else "-Infinity"
-    return value
 
 
 def _scaled(bound: NDArray[np.float64], scale: float, away: float) -> NDArray[np.float64]:

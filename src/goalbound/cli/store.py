@@ -62,18 +62,14 @@ def _status(arguments: Namespace) -> Mapping[str, Any]:
 def _verify(arguments: Namespace) -> Mapping[str, Any]:
     found = verify(arguments.folder)
     before = f" (those up to {found.base} were archived)" if found.base else ""
-    return {
-        **asdict(found),
-        "text": "\n".join(
-            [
-                f"{pluralize(found.events, 'event')}{before}: all are as they were written, and give the same actions",
-                f"{pluralize(found.snapshots, 'snapshot')} compared, bit by bit",
-                f"last event {found.seq}, chain {found.chain}",
-                f"state {found.state}",
-                *found.notes,
-            ]
-        ),
-    }
+    lines = [
+        f"{pluralize(found.events, 'event')}{before}: all are as they were written, and give the same actions",
+        f"{pluralize(found.snapshots, 'snapshot')} compared, bit by bit",
+        f"last event {found.seq}, chain {found.chain}",
+        f"state {found.state}",
+        *found.notes,
+    ]
+    return {**asdict(found), "text": "\n".join(lines)}
 
 
 def _export(arguments: Namespace) -> Mapping[str, Any]:
@@ -112,11 +108,8 @@ def _relearn(arguments: Namespace) -> Mapping[str, Any]:
     with Store.open(arguments.folder, create=False) as store:
         found = store.relearn(name, arguments.new_name)
         about = found.status()
-    return {
-        "learner": about,
-        "text": f"{found.name}: {about['learner']}, follows {about['follows']}; goalbound store promote lets it take "
-        "its place",
-    }  # fmt: skip
+    follows = f"follows {about['follows']}; goalbound store promote lets it take its place"
+    return {"learner": about, "text": f"{found.name}: {about['learner']}, {follows}"}
 
 
 def _save_learner(arguments: Namespace) -> Mapping[str, Any]:

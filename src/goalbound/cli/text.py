@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -53,13 +52,25 @@ def _hidden(found: re.Match[str]) -> str:
     return f"{found[1] or found[2]}***"
 
 
-def toml_value(value: Any) -> str:
-    """A setting as written in a TOML file.
+def caveats_of(learner: Any) -> tuple[str, ...]:
+    """Why nothing of what a learner has learned is proven, if it says so."""
+    from goalbound.learners.layers import unwrap
 
-    >>> toml_value(True), toml_value("paper"), toml_value(0.1)
-    ('true', '"paper"', '0.1')
+    caveats: tuple[str, ...] = () if learner is None else getattr(unwrap(learner), "caveats", ())
+    return caveats
+
+
+def json_number(value: float) -> float | str:
+    """A number for strict JSON: as it is, or the string "Infinity" or "NaN", which ``float`` reads.
+
+    >>> json_number(0.1), json_number(float("inf"))
+    (0.1, 'Infinity')
     """
-    return json.dumps(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0.0 else "-Infinity"
+    return value
 
 
 def _formatted(value: float, form: str) -> str:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from goalbound import terminal
@@ -19,8 +18,6 @@ from goalbound.cli.demo.page import page
 from goalbound.cli.demo.planning import make_weather, planning_text
 
 START_MESSAGE = "Learning takes some 15 seconds; the very first time, compiling takes another 30."
-LINES = 4
-"""Lines per run where there is no terminal."""
 
 
 def run(arguments: Namespace) -> int:
@@ -41,32 +38,16 @@ def run(arguments: Namespace) -> int:
 
 @contextmanager
 def progress_reporter(*, quiet: bool) -> Iterator[BeginRun]:
-    """Reports progress to stderr: bars in a terminal, a few lines per run elsewhere, or nothing."""
-    console = terminal.console(sys.stderr)
+    """Bars on stderr, which has the last of them where it is no terminal; or nothing."""
     if quiet:
         yield lambda name, episodes: lambda done: None
-    elif not console.is_terminal or console.is_dumb_terminal:
-        yield partial(_begin_lines, console)
-    else:
-        bars = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console
-        )
-        try:
-            yield partial(_begin_bar, bars)
-        finally:
-            bars.stop()
-
-
-def _begin_lines(console: Console, name: str, episodes: int) -> ReportDone:
-    printed_lines = 0
-
-    def report(done: int) -> None:
-        nonlocal printed_lines
-        if done * LINES // episodes > printed_lines:
-            printed_lines = done * LINES // episodes
-            console.print(f"{name}: {done:,} of {episodes:,}", highlight=False, soft_wrap=True)
-
-    return report
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bars = Progress(*columns, console=terminal.console(sys.stderr))
+    try:
+        yield partial(_begin_bar, bars)
+    finally:
+        bars.stop()
 
 
 def _begin_bar(bars: Progress, name: str, episodes: int) -> ReportDone:

@@ -17,7 +17,6 @@ from goalbound.models import LinearCSSP
 from goalbound.planning import optimal_values
 from goalbound.problems.catalog import catalog_entry
 from goalbound.simulation import Dirichlet, FromArray, History, Simulation
-from goalbound.simulation.play import Progress
 from goalbound.terminal import table
 
 PROBLEM = {"levels": 3, "markers": 2}
@@ -35,60 +34,56 @@ BeginRun = Callable[[str, int], ReportDone]
 
 
 class Run(NamedTuple):
-    """The results of one learner."""
+    """The results of one learner.
+
+    Attributes:
+        name: of the learner.
+        card: what the learner says of its constants.
+        regret: expected, over all patients.
+        early: expected loss of a patient, mean over the first tenth.
+        late: the same over the last tenth.
+        growth: x, where regret grows as patients^x over the last tenfold of patients.
+        known: share of the steps that played a known pair.
+        abandoned: episodes that the step limit ended.
+        regrets: patients so far, expected regret so far.
+        planned_values: patients so far, the value of the plan for the patient of all kinds in equal parts, which is
+            optimistic for LR-CSSP.
+    """
 
     name: str
-    short: str
-    """the name beside its line"""
-    kind: str
-    """of its line, for the style"""
     card: str
-    """what the learner says of its constants"""
     regret: float
-    """expected, over all patients"""
     early: float
-    """expected loss of a patient, mean over the first tenth"""
     late: float
-    """the same over the last tenth"""
     growth: float
-    """x, where regret grows as patients^x over the last tenfold of patients"""
     known: float
-    """share of the steps that played a known pair"""
     abandoned: int
-    """episodes that the step limit ended"""
     regrets: Points
-    """patients so far, expected regret so far"""
     planned_values: Points
-    """patients so far, the value of the plan for the patient of all kinds in equal parts: optimistic for LR-CSSP"""
 
 
 class Learning(NamedTuple):
-    """The results of the learning part."""
+    """The results of the learning part.
+
+    Attributes:
+        problem: the treatment ladder.
+        episodes: patients.
+        early_best: expected loss of a patient under the clairvoyant, mean over the first tenth.
+        late_best: the same over the last tenth.
+        even_best: the same for the patient of all kinds in equal parts.
+        runs: of each learner.
+    """
 
     problem: LinearCSSP
     episodes: int
     early_best: float
-    """expected loss of a patient under the clairvoyant, mean over the first tenth"""
     late_best: float
-    """the same over the last tenth"""
     even_best: float
-    """the same for the patient of all kinds in equal parts"""
     runs: list[Run]
 
 
-class LearnerSetup(NamedTuple):
-    """A learner of the demo and its display names."""
-
-    name: str
-    short: str
-    kind: str
-
-
-LEARNER_SETUPS = (
-    LearnerSetup("LR-CSSP", "LR-CSSP", "proven"),
-    LearnerSetup("local optimism", "local", "practical"),
-    LearnerSetup("LR-CSSP, blind to the context", "blind", "blind"),
-)
+PRACTICAL, BLIND = "local optimism", "LR-CSSP, blind to the context"
+LEARNERS = ("LR-CSSP", PRACTICAL, BLIND)
 
 
 def make_learning(begin_run: BeginRun, *, episodes: int = EPISODES) -> Learning:
@@ -98,7 +93,7 @@ def make_learning(begin_run: BeginRun, *, episodes: int = EPISODES) -> Learning:
     patients = Dirichlet.symmetric(size).draw(np.random.default_rng(SEED), 0, episodes)
     best = optimal_values(problem, np.vstack((np.full(size, 1.0 / size), patients)))[:, problem.start]
     early, late = _tenths(best[1:])
-    runs = [_run(problem, setup, patients, begin_run) for setup in LEARNER_SETUPS]
+    runs = [_run(problem, name, patients, begin_run(name, episodes)) for name in LEARNERS]
     return Learning(problem, episodes, early, late, float(best[0]), runs)
 
 
@@ -132,44 +127,37 @@ at most in the long run.
 That of the blind learner, to whom all patients look the same, grows as patients^{blind.growth:.2f}."""
 
 
-def _run(problem: LinearCSSP, setup: LearnerSetup, patients: NDArray[np.float64], begin_run: BeginRun) -> Run:
-    blind = setup.kind == "blind"
-    size = 1 if blind else problem.context_size
-    floor = float(problem.losses.min())
-    learner = (
-        LocalOptimism(problem.support, size, loss_floor=floor)
-        if setup.kind == "practical"
-        else LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=DEFAULT_RULE())
-    )
-    shown = ContextBlind(learner) if blind else learner
-    simulation = Simulation(problem, shown, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
-    report = begin_run(setup.name, len(patients))
+def _run(problem: LinearCSSP, name: str, patients: NDArray[np.float64], report: ReportDone) -> Run:
+    size, floor = 1 if name == BLIND else problem.context_size, float(problem.losses.min())
+    if name == PRACTICAL:
+        learner: LRCSSP | LocalOptimism = LocalOptimism(problem.support, size, loss_floor=floor)
+    else:
+        learner = LRCSSP(problem.support, size, delta=DELTA, loss_floor=floor, widths=DEFAULT_RULE())
+    played = ContextBlind(learner) if name == BLIND else learner
+    simulation = Simulation(problem, played, FromArray(patients), seed=SEED, step_limit=STEP_LIMIT)
     parts: list[History] = []
     planned_values: Points = []
-    for stop in _stops(len(patients)):
+    for stop in _spaced(len(patients), STOPS):
         before = simulation.episodes_played
-        parts.append(simulation.run(stop - before, progress=_offset_progress(report, before)))
+        parts.append(simulation.run(stop - before, progress=lambda done, *_, before=before: report(before + done)))
         if parts[-1].interrupted:
             raise KeyboardInterrupt
         planned_values.append((float(stop), float(learner.plan(np.full(size, 1.0 / size)).values[problem.start])))
-    return _run_result(setup, learner_card(learner).description, History.concatenate(parts), planned_values)
-
-
-def _offset_progress(report: ReportDone, before: int) -> Progress:
-    """Report the progress of a part of a run as that of the whole."""
-    return lambda done, *_: report(before + done)
-
-
-def _run_result(setup: LearnerSetup, card: str, history: History, planned_values: Points) -> Run:
-    regret = history.cumulative_expected_regret
-    places = np.linspace(1, history.episodes, POINTS), np.geomspace(1, history.episodes, POINTS)
-    shown = np.unique(np.rint(np.concatenate(places)).astype(np.int64))
+    history = History.concatenate(parts)
+    regret, early_late = history.cumulative_expected_regret, _tenths(history.optimal_loss + history.expected_regret)
+    shown = sorted({*_spaced(history.episodes, POINTS), *_spaced(history.episodes, POINTS, even=True)})
     return Run(
-        setup.name, setup.short, setup.kind, card, history.total_expected_regret,
-        *_tenths(history.optimal_loss + history.expected_regret), history.growth_exponent(),
-        1.0 - float(history.unknown_steps.sum() / history.steps.sum()), int(history.abandoned.sum()),
-        [(float(k), float(regret[k - 1])) for k in shown], planned_values,
-    )  # fmt: skip
+        name=name,
+        card=learner_card(learner).description,
+        regret=history.total_expected_regret,
+        early=early_late[0],
+        late=early_late[1],
+        growth=history.growth_exponent(),
+        known=1.0 - float(history.unknown_steps.sum() / history.steps.sum()),
+        abandoned=int(history.abandoned.sum()),
+        regrets=[(float(k), float(regret[k - 1])) for k in shown],
+        planned_values=planned_values,
+    )
 
 
 def _tenths(losses: NDArray[np.float64]) -> tuple[float, float]:
@@ -178,7 +166,8 @@ def _tenths(losses: NDArray[np.float64]) -> tuple[float, float]:
     return float(losses[:tenth].mean()), float(losses[-tenth:].mean())
 
 
-def _stops(episodes: int) -> list[int]:
-    """Numbers of episodes, evenly spaced in logarithms, the last one all of them."""
-    stops: list[int] = np.unique(np.rint(np.geomspace(1, episodes, STOPS)).astype(np.int64)).tolist()
-    return stops
+def _spaced(episodes: int, count: int, *, even: bool = False) -> list[int]:
+    """Numbers of episodes, evenly spaced in logarithms or as they are, the last one all of them."""
+    space = np.linspace if even else np.geomspace
+    numbers: list[int] = np.unique(np.rint(space(1, episodes, count)).astype(np.int64)).tolist()
+    return numbers

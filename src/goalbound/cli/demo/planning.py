@@ -16,21 +16,25 @@ from goalbound.terminal import table
 
 
 class Day(NamedTuple):
-    """One context of the demo; "averaged" is the policy that is best for the average context."""
+    """One context of the demo; "averaged" is the policy that is best for the average context.
+
+    Attributes:
+        name: of the weather.
+        best: [S] action of the best policy of this context.
+        loss: its expected loss from the start.
+        steps: its expected steps from the start.
+        averaged_loss: expected loss of the averaged policy from the start; infinite where it is improper.
+        stuck: [S] states from which the averaged policy may never reach the goal.
+        trapped: [S] recurrent states of the averaged policy other than the goal.
+    """
 
     name: str
     best: list[int]
-    """[S] action of the best policy of this context"""
     loss: float
-    """its expected loss from the start"""
     steps: float
-    """its expected steps from the start"""
     averaged_loss: float
-    """expected loss of the averaged policy from the start; infinite where it is improper"""
     stuck: NDArray[np.bool_]
-    """[S] states from which the averaged policy may never reach the goal"""
     trapped: NDArray[np.bool_]
-    """[S] recurrent states of the averaged policy other than the goal"""
 
 
 class Weather(NamedTuple):
@@ -47,13 +51,9 @@ def make_weather() -> Weather:
     problem = catalog_entry("demo").make()
     averaged = solve(problem.at(uniform_context(problem))).policy
     rows, columns = _shape(problem.support.state_names, problem.support.states)
-    corners = zip(problem.component_names or (), np.eye(problem.context_size), strict=True)
-    return Weather(
-        rows,
-        columns,
-        [_day(name, problem.at(corner), averaged) for name, corner in corners],
-        _day("average", problem.at(uniform_context(problem)), averaged),
-    )
+    contexts = zip(problem.component_names or (), np.eye(problem.context_size), strict=True)
+    corners = [_day(name, problem.at(corner), averaged) for name, corner in contexts]
+    return Weather(rows, columns, corners, _day("average", problem.at(uniform_context(problem)), averaged))
 
 
 def outcome(day: Day) -> str:
@@ -67,14 +67,8 @@ def outcome(day: Day) -> str:
 def planning_text(weather: Weather) -> str:
     """The results of the planning part as text."""
     days = [*weather.corners, weather.average]
-    rows = zip(
-        (day.name for day in days),
-        column([day.loss for day in days]),
-        column([day.steps for day in days]),
-        column([day.averaged_loss for day in days]),
-        (outcome(day) for day in days),
-        strict=True,
-    )
+    numbers = [[day.loss for day in days], [day.steps for day in days], [day.averaged_loss for day in days]]
+    rows = zip([day.name for day in days], *map(column, numbers), map(outcome, days), strict=True)
     lessons = "\n".join(f"  {day.name:10}  {lesson(day, weather)}" for day in weather.corners)
     return f"""\
 NO DAY IS THE AVERAGE DAY
@@ -121,16 +115,16 @@ def trapped_states(ssp: SSP, policy: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _day(name: str, ssp: SSP, averaged: NDArray[np.int64]) -> Day:
     solution, other = solve(ssp), evaluate(ssp, averaged)
-    law = ssp.start_distribution
-    begin = law > 0.0
+    begin = ssp.start_distribution > 0.0
+    law = ssp.start_distribution[begin]
     return Day(
-        name,
-        solution.policy.tolist(),
-        solution.start_value,
-        float(law[begin] @ solution.hitting_times[:-1][begin]),
-        float(law[begin] @ other.values[:-1][begin]),
-        np.isinf(other.hitting_times[:-1]),
-        trapped_states(ssp, averaged),
+        name=name,
+        best=solution.policy.tolist(),
+        loss=solution.start_value,
+        steps=float(law @ solution.hitting_times[:-1][begin]),
+        averaged_loss=float(law @ other.values[:-1][begin]),
+        stuck=np.isinf(other.hitting_times[:-1]),
+        trapped=trapped_states(ssp, averaged),
     )
 
 

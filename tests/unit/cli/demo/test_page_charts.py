@@ -2,7 +2,7 @@
 
 import pytest
 
-from goalbound.cli.demo.charts import optimistic_value_chart, regret_chart
+from goalbound.cli.demo.page import optimistic_value_chart, regret_chart
 
 
 def lines(chart):
