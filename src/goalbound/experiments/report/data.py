@@ -68,6 +68,7 @@ def report_data(
     groups = group_runs(records, wanted)
     requested = _requested_runs(wanted, groups)
     labels = list(dict.fromkeys(group.learner for group in groups))
+    learners = [_learner(place, label, groups, requested) for place, label in enumerate(labels)]
     data: dict[str, Any] = {
         "name": spec.name,
         "question": spec.question,
@@ -80,10 +81,10 @@ def report_data(
             for one in columns.summarised()
             if one.in_report
         ],
-        "learners": [_learner(place, label, groups, requested) for place, label in enumerate(labels)],
+        "learners": learners,
         "problems": _components("problem", groups, requested),
         "contexts": _components("contexts", groups, requested),
-        "panels": _panels(groups, summary, labels),
+        "panels": _panels(groups, summary, learners),
         "alarms": alarms(summary),
         **_incomplete_runs(groups, requested, list(failures)),
         "provenance": _provenance(groups, list(times)),
@@ -188,19 +189,20 @@ def _summary(kind: str, use: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
-def _panels(runs: Sequence[RunGroup], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
+def _panels(runs: Sequence[RunGroup], summary: Summary, learners: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One for each problem and source of contexts that has a record."""
     summed = {group.labels: group for group in summary.groups}
     tasks: dict[str, list[RunGroup]] = {}
     for group in runs:
         if group.records:
             tasks.setdefault(group.task, []).append(group)
+    labels = [learner["label"] for learner in learners]
     panels = []
-    for groups in tasks.values():
+    for place, groups in enumerate(tasks.values()):
         problem, contexts = groups[0].problem, groups[0].contexts
         compared = [one for one in summary.differences if (one.problem, one.contexts) == (problem, contexts)]
-        panel = _panel(groups, [summed[group.labels] for group in groups], labels)
-        panels.append(panel | {"differences": [_difference(one, labels) for one in compared]})
+        panel = _panel(groups, [summed[group.labels] for group in groups], learners)
+        panels.append({"place": place, **panel, "differences": [_difference(one, labels) for one in compared]})
     return [panel | {"title": _title(panel, panels)} for panel in panels]
 
 
@@ -212,13 +214,16 @@ def _title(panel: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> str
     return f"{problem}, contexts {contexts}"
 
 
-def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
+def _panel(
+    groups: Sequence[RunGroup], summed: Sequence[Group], learners: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     metadata = _first(groups[0]).metadata
     size = int(metadata["problem"]["context_size"])
     grid = episode_grid(groups)
     fields, policies = [regret_maps(group) for group in groups], policy_maps(groups)
+    named = {learner["label"]: _named(place, learner) for place, learner in enumerate(learners)}
     results = [
-        _result(group, numbers, grid) | {"learner": labels.index(group.learner), "simplex": field, "policy": policy}
+        {**named[group.learner], **_result(group, numbers, grid), "simplex": field, "policy": policy}
         for group, numbers, field, policy in zip(groups, summed, fields, policies["learned"], strict=True)
     ]
     return {
@@ -231,6 +236,17 @@ def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence
         "coarse": coarse_grid(grid).tolist(),
         "policies": policies["best"],
         "results": results,
+    }
+
+
+def _named(place: int, learner: Mapping[str, Any]) -> dict[str, Any]:
+    """The place of a learner, and what is said of it beside each result."""
+    return {
+        "learner": place,
+        "label": learner["label"],
+        "full_label": f"{learner['label']}{learner['label_suffix']}",
+        "tag": learner["tag"],
+        "card": learner["card"],
     }
 
 
