@@ -1,6 +1,6 @@
 """Executors of runs: this process, processes of this machine (loky of joblib), or a Dask cluster.
 
-An executor takes jobs and yields their outcomes in the order of completion; outcomes do not depend on it. Processes and
+An executor takes runs and yields their outcomes in the order of completion; outcomes do not depend on it. Processes and
 clusters are both an :class:`concurrent.futures.Executor`, driven by one loop. The only module that imports joblib and
 distributed.
 """
@@ -15,10 +15,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from goalbound.errors import ArgumentError
-from goalbound.experiments.job import Failed, Job, Outcome, failure_of, run_job
+from goalbound.experiments.job import Failed, Outcome, failure_of, run_job
+from goalbound.experiments.plugins import Plugins
+from goalbound.experiments.run_spec import RunSpec
 from goalbound.experiments.signals import signals_blocked
 from goalbound.extras import install_command
 from goalbound.terminal import guard_output
@@ -52,40 +55,45 @@ def cpu_count() -> int:
     return int(cpu_count())
 
 
-def run_serially(jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
+def run_serially(runs: Sequence[RunSpec], plugins: Plugins, *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
     """Serially, in this process."""
-    for job in jobs:
+    for run in runs:
         if stop():
             return
-        notify("started", job.id, {"episodes": job.episodes})
-        yield run_job(job, stop=stop)
+        notify("started", run.id, {"episodes": run.episodes})
+        yield run_job(run, plugins, stop=stop)
 
 
-def run_in_processes(jobs: Sequence[Job], *, workers: int, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
+def run_in_processes(
+    runs: Sequence[RunSpec], plugins: Plugins, *, workers: int, notify: Notify, stop: Callable[[], bool]
+) -> Outcomes:
     """In ``workers`` processes of this machine.
 
     A process that dies breaks the whole pool, and which run caused it is unknown: all runs that were
     running are retried, one at a time; one that kills its process when it is alone has failed.
     """
-    waiting, suspects = deque(jobs), []
+    waiting, suspects = deque(runs), []
+    play = partial(run_job, plugins=plugins)
     while waiting and not stop():
         with _processes(workers) as pool:
-            for job, future in _completed(pool, run_job, waiting, workers, notify=notify, stop=stop):
-                outcome = _outcome_in_process(job, future)
+            for run, future in _completed(pool, play, waiting, workers, notify=notify, stop=stop):
+                outcome = _outcome_in_process(run, future)
                 if outcome is not None:
                     yield outcome
                     continue
-                suspects.append(job)
-                notify("retried", job.id, {"error": "a worker process died; it is retried alone"})
+                suspects.append(run)
+                notify("retried", run.id, {"error": "a worker process died; it is retried alone"})
     for suspect in suspects:
         if stop():
             return
         with _processes(1) as pool:
-            for job, future in _completed(pool, run_job, deque([suspect]), 1, notify=notify, stop=stop):
-                yield _outcome_in_process(job, future) or Failed(job.id, DIED_TWICE, "")
+            for run, future in _completed(pool, play, deque([suspect]), 1, notify=notify, stop=stop):
+                yield _outcome_in_process(run, future) or Failed(run.id, DIED_TWICE, "")
 
 
-def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: Callable[[], bool]) -> Outcomes:
+def run_on_cluster(
+    address: str, runs: Sequence[RunSpec], plugins: Plugins, *, notify: Notify, stop: Callable[[], bool]
+) -> Outcomes:
     """On the workers of a Dask scheduler (``tcp://host:8786``). They need goalbound, but no shared disk.
 
     Runs of a worker that dies are rescheduled by Dask, three times at most.
@@ -98,12 +106,11 @@ def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: C
         return stop()
 
     pool = client.get_executor(pure=False, retries=2)
+    play = partial(_run_on_dask_worker, plugins=plugins)
     try:
-        waiting = deque(jobs)
-        for job, future in _completed(
-            pool, _run_on_dask_worker, waiting, len(jobs), notify=notify, stop=stop_unless_lost
-        ):
-            yield _outcome_on_cluster(job, future, address)
+        waiting = deque(runs)
+        for run, future in _completed(pool, play, waiting, len(runs), notify=notify, stop=stop_unless_lost):
+            yield _outcome_on_cluster(run, future, address)
     finally:
         with suppress(Exception):  # the cluster may be gone; nothing is lost
             pool.shutdown(wait=False)
@@ -112,32 +119,32 @@ def run_on_cluster(address: str, jobs: Sequence[Job], *, notify: Notify, stop: C
 
 def _completed(
     pool: Executor,
-    play: Callable[[Job], Outcome],
-    waiting: deque[Job],
+    play: Callable[[RunSpec], Outcome],
+    waiting: deque[RunSpec],
     at_once: int,
     *,
     notify: Notify,
     stop: Callable[[], bool],
-) -> Iterator[tuple[Job, Future[Outcome]]]:
-    """Submit the waiting jobs, ``at_once`` at a time, and yield those that ended, in the order of completion.
+) -> Iterator[tuple[RunSpec, Future[Outcome]]]:
+    """Submit the waiting runs, ``at_once`` at a time, and yield those that ended, in the order of completion.
 
-    Ends early on a stop, after yielding what has ended by then; and where the pool is broken, when no job is left in
-    it. Jobs that were not submitted stay in ``waiting``.
+    Ends early on a stop, after yielding what has ended by then; and where the pool is broken, when no run is left in
+    it. Runs that were not submitted stay in ``waiting``.
     """
-    running: dict[Future[Outcome], Job] = {}
+    running: dict[Future[Outcome], RunSpec] = {}
     while waiting or running:
         stopping, broken = stop(), False
-        while waiting and len(running) < at_once and not stopping and not broken:
+        while waiting and len(running) < at_once and not stopping:
             try:
                 with signals_blocked():
                     future = pool.submit(play, waiting[0])
             except BrokenExecutor:
                 broken = True
                 break
-            job = running[future] = waiting.popleft()
-            notify("started", job.id, {"episodes": job.episodes})
+            run = running[future] = waiting.popleft()
+            notify("started", run.id, {"episodes": run.episodes})
         ended, _ = wait(running, timeout=0.0 if stopping else POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for future in ended:
+        for future in sorted(ended, key=Future.cancelled):  # a cluster that is lost cancels; what it finished is kept
             yield running.pop(future), future
         if stopping or (broken and not running):
             return
@@ -172,14 +179,14 @@ def _exit_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _outcome_in_process(job: Job, future: Future[Outcome]) -> Outcome | None:
+def _outcome_in_process(run: RunSpec, future: Future[Outcome]) -> Outcome | None:
     """The outcome of a run, None if its process died."""
     try:
         return future.result()
     except BrokenExecutor:
         return None
     except Exception as error:  # the outcome could not be sent
-        return failure_of(job, error)
+        return failure_of(run, error)
 
 
 def _connect(address: str) -> Any:
@@ -197,7 +204,7 @@ def _connect(address: str) -> Any:
         ) from None
 
 
-def _outcome_on_cluster(job: Job, future: Future[Outcome], address: str) -> Outcome:
+def _outcome_on_cluster(run: RunSpec, future: Future[Outcome], address: str) -> Outcome:
     from distributed import KilledWorker
 
     try:
@@ -205,9 +212,9 @@ def _outcome_on_cluster(job: Job, future: Future[Outcome], address: str) -> Outc
     except CancelledError:  # we cancel nothing before the end
         raise _connection_lost(address) from None
     except KilledWorker as error:
-        return Failed(job.id, f"every worker that it was assigned to died: {_first_line(error)}", "")
+        return Failed(run.id, f"every worker that it was assigned to died: {_first_line(error)}", "")
     except Exception as error:  # before our function was reached: goalbound or a module of the spec is not there
-        return failure_of(job, error)
+        return failure_of(run, error)
 
 
 def _connection_lost(address: str) -> ArgumentError:
@@ -218,7 +225,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _run_on_dask_worker(job: Job) -> Outcome:
+def _run_on_dask_worker(run: RunSpec, plugins: Plugins) -> Outcome:
     """On a worker of the cluster."""
     from distributed import get_worker
 
@@ -230,4 +237,4 @@ def _run_on_dask_worker(job: Job) -> Outcome:
         task = worker.state.tasks.get(key)
         return task is None or task.state == "cancelled"
 
-    return run_job(job, stop=is_unwanted)
+    return run_job(run, plugins, stop=is_unwanted)

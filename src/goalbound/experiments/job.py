@@ -1,8 +1,7 @@
-"""One run as it is sent to a worker, and its outcome. The same function runs it locally and on a cluster."""
+"""One run as a worker plays it, and its outcome. The same function plays it locally and on a cluster."""
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
 import warnings
@@ -16,23 +15,6 @@ from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.jit.compile import seconds_compiling
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run to execute: plain values only, so that it can be sent to any machine."""
-
-    id: str
-    spec: str
-    """JSON of the :class:`RunSpec`."""
-    episodes: int
-    plugins: Plugins = NO_PLUGINS
-    """The plug-ins that may be imported for it."""
-
-    @classmethod
-    def from_spec(cls, spec: RunSpec, *, plugins: Plugins = NO_PLUGINS) -> Job:
-        """The job of a run."""
-        return cls(spec.id, json.dumps(spec.as_json()), spec.episodes, plugins)
 
 
 @dataclass(frozen=True)
@@ -71,11 +53,12 @@ class Stopped:
 Outcome = Finished | Failed | Stopped
 
 
-def run_job(job: Job, *, stop: Callable[[], bool] = lambda: False) -> Outcome:
+def run_job(spec: RunSpec, plugins: Plugins = NO_PLUGINS, *, stop: Callable[[], bool] = lambda: False) -> Outcome:
     """Execute one run. Errors of the run are returned in the outcome, not raised.
 
     Args:
-        job: the run.
+        spec: the run.
+        plugins: what may be imported for it.
         stop: checked about every second; if True, the run ends without a record.
     """
 
@@ -84,18 +67,17 @@ def run_job(job: Job, *, stop: Callable[[], bool] = lambda: False) -> Outcome:
             raise KeyboardInterrupt
 
     if stop():
-        return Stopped(job.id)
+        return Stopped(spec.id)
     started = time.perf_counter() - seconds_compiling()
     try:
-        spec = RunSpec.from_json(json.loads(job.spec))
         with warnings.catch_warnings():  # the record has it, and the sweep reports it
             warnings.simplefilter("ignore", NotLinearWarning)
             warnings.simplefilter("ignore", WrongPriorWarning)
-            record = run(spec, plugins=job.plugins, progress=check_stop)
+            record = run(spec, plugins=plugins, progress=check_stop)
         seconds = time.perf_counter() - seconds_compiling() - started
         totals = record.metadata["totals"]
         return Finished(
-            id=job.id,
+            id=spec.id,
             record=record_bytes(record),
             seconds=seconds,
             episodes=spec.episodes,
@@ -105,12 +87,12 @@ def run_job(job: Job, *, stop: Callable[[], bool] = lambda: False) -> Outcome:
             alarm=record.metadata["alarm"],
         )
     except KeyboardInterrupt:
-        return Stopped(job.id)
+        return Stopped(spec.id)
     except (Exception, SystemExit) as error:
-        return failure_of(job, error)
+        return failure_of(spec, error)
 
 
-def failure_of(job: Job, error: BaseException) -> Failed:
+def failure_of(spec: RunSpec, error: BaseException) -> Failed:
     """An error as an outcome."""
     said = "".join(traceback.format_exception_only(error)).strip()
-    return Failed(job.id, said, "".join(traceback.format_exception(error)))
+    return Failed(spec.id, said, "".join(traceback.format_exception(error)))

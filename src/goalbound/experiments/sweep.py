@@ -12,7 +12,7 @@ from typing import Any
 import goalbound
 from goalbound.errors import ArgumentError
 from goalbound.experiments import executors
-from goalbound.experiments.job import Failed, Finished, Job, Outcome, Stopped
+from goalbound.experiments.job import Failed, Finished, Outcome, Stopped
 from goalbound.experiments.plugins import UNVERSIONED, Plugins
 from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.results_dir import ResultsDir, ScanResult
@@ -148,12 +148,11 @@ class _SweepState:
         def stop() -> bool:
             return self._stop_requested(requested)
 
-        jobs = [Job.from_spec(run, plugins=self.plugins) for run in todo]
-        if on is not None and jobs:
-            return executors.run_on_cluster(on, jobs, notify=self._emit, stop=stop)
+        if on is not None and todo:
+            return executors.run_on_cluster(on, todo, self.plugins, notify=self._emit, stop=stop)
         if count <= 1:
-            return executors.run_serially(jobs, notify=self._emit, stop=stop)
-        return executors.run_in_processes(jobs, workers=count, notify=self._emit, stop=stop)
+            return executors.run_serially(todo, self.plugins, notify=self._emit, stop=stop)
+        return executors.run_in_processes(todo, self.plugins, workers=count, notify=self._emit, stop=stop)
 
     def _stop_requested(self, requested: Callable[[], bool]) -> bool:
         if requested() and not self.interrupted:

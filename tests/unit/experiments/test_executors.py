@@ -47,8 +47,8 @@ def test_a_worker_process_uses_one_thread(tmp_path):
 
 
 def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
-    def elsewhere(job, **_):
-        return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, "0.0.1")
+    def elsewhere(run, *_, **__):
+        return Finished(run.id, b"PAR1", 1.0, 20, 40, 0.0, "0.0.1")
 
     monkeypatch.setattr(executors, "run_job", elsewhere)
     result = sweep(small_spec(seeds=1), tmp_path, workers=1)
