@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec
     from goalbound.experiments.summary import Group, Summary
 
-Labels = tuple[str, str, str]
-"""Of the problem, the contexts and the learner: what a group is known by."""
-
 
 def report_data(
     spec: ExperimentSpec,
@@ -64,11 +60,9 @@ def report_data(
         ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
         ``missing``, ``provenance``, and ``phrases``: the same as sentences.
     """
-    wanted = spec.runs() if runs is None else runs
-    groups = group_runs(records, wanted)
-    requested = _requested_runs(wanted, groups)
+    groups = group_runs(records, spec.runs() if runs is None else runs)
     labels = list(dict.fromkeys(group.learner for group in groups))
-    learners = [_learner(place, label, groups, requested) for place, label in enumerate(labels)]
+    learners = [_learner(place, label, groups) for place, label in enumerate(labels)]
     data: dict[str, Any] = {
         "name": spec.name,
         "question": spec.question,
@@ -82,11 +76,11 @@ def report_data(
             if one.in_report
         ],
         "learners": learners,
-        "problems": _components("problem", groups, requested),
-        "contexts": _components("contexts", groups, requested),
+        "problems": _components("problem", groups),
+        "contexts": _components("contexts", groups),
         "panels": _panels(groups, summary, learners),
         "alarms": alarms(summary),
-        **_incomplete_runs(groups, requested, list(failures)),
+        **_incomplete_runs(groups, list(failures)),
         "provenance": _provenance(groups, list(times)),
     }
     data["phrases"] = {
@@ -111,22 +105,10 @@ def alarms(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def _requested_runs(wanted: Sequence[RunSpec], runs: Sequence[RunGroup]) -> dict[Labels, list[RunSpec]]:
-    """The runs of each group, in the order of the seeds: those of the spec, or of records that it does not have."""
-    alike: dict[str, list[RunSpec]] = {}
-    for run in wanted:
-        alike.setdefault(json.dumps({**run.as_json(labels=False), "seed": None}, sort_keys=True), []).append(run)
-    requested = {group.labels: [record.spec for record in group.records.values()] for group in runs}
-    requested.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))
-    return requested
-
-
-def _learner(
-    place: int, label: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
-) -> dict[str, Any]:
+def _learner(place: int, label: str, runs: Sequence[RunGroup]) -> dict[str, Any]:
     """A learner, its settings, the constants that it used on each problem, and its card: None without a record."""
     mine = [group for group in runs if group.learner == label]
-    component = requested[mine[0].labels][0].learner
+    component = mine[0].specs[0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
     cards = [record.card for group in mine for record in group.records.values()]
     card = weakest(cards) if cards else None
@@ -160,13 +142,11 @@ def _first(group: RunGroup) -> RunRecord:
     return next(iter(group.records.values()))
 
 
-def _components(
-    kind: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
-) -> list[dict[str, Any]]:
+def _components(kind: str, runs: Sequence[RunGroup]) -> list[dict[str, Any]]:
     """The problems or the sources of contexts: name, settings, and what records say about their size."""
     found: dict[str, dict[str, Any]] = {}
     for group in runs:
-        component = getattr(requested[group.labels][0], kind)
+        component = getattr(group.specs[0], kind)
         component = found.setdefault(
             getattr(group, kind),
             {
@@ -303,16 +283,14 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _incomplete_runs(
-    runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]], failures: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _incomplete_runs(runs: Sequence[RunGroup], failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Runs that failed, and those that have neither a record nor a failure."""
     done = {record.spec.id for group in runs for record in group.records.values()}
     broken = {str(one["id"]): one for one in failures if str(one["id"]) not in done}
     failed, missing = [], []
     for group in runs:
         where = dict(zip(("problem", "contexts", "learner"), group.labels, strict=True))
-        left = [run for run in requested[group.labels] if run.id not in done]
+        left = [run for run in group.specs if run.id not in done]
         for run in left:
             if run.id in broken:
                 words = {name: str(broken[run.id].get(name, "")) for name in ("error", "traceback")}
