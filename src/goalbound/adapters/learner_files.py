@@ -65,11 +65,10 @@ def load_learner(path: str | PathLike[str], *, limit: int = LIMIT, rooms: Iterab
         wrappers[kind] = getattr(import_module(WRAPPER_KINDS[kind]), kind)
     if kind in wrappers:
         return wrappers[kind].load(path, load_learner=partial(load_learner, rooms=given), limit=limit)
+    if kind is None:
+        raise FileFormatError(f"{path}: it is no file of goalbound, or a damaged one; take a copy that was made before")
     known = ", ".join((*LEARNER_KINDS, *WRAPPER_KINDS))
     raise FileFormatError(
-        f"{path}: "
-        + (f"it holds a {short_repr(kind)}" if kind is not None else "it is no file of goalbound, or a damaged one")
-        + f"; a learner is one of {known}. If it is a class of yours, load_learner(path, rooms=[TheClass]); others are "
-        + "restored by one that was made alike: fresh.restored(path)"
-        + ("" if kind is not None else "; in the place of a damaged file take a copy that was made before")
+        f"{path}: it holds a {short_repr(kind)}; a learner is one of {known}. If it is a class of yours, "
+        "load_learner(path, rooms=[TheClass]); others are restored by one that was made alike: fresh.restored(path)"
     )

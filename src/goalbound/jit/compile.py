@@ -533,7 +533,7 @@ def _tolerate_cache_errors(cache: Any) -> None:
     def save_or_warn(*arguments: Any) -> None:
         try:
             save(*arguments)
-        except OSError as error:
+        except Exception as error:  # the index is read before it is written
             _CompilationNotice.warn_no_cache(error)
 
     cache.load_overload, cache.save_overload = load_or_none, save_or_warn

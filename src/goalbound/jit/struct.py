@@ -111,6 +111,7 @@ class Struct:
             entries.extend(_entries(name, self.__dict__[name]))
         table = np.zeros(TABLE_ENTRIES, dtype=np.int64)
         table[: len(entries)] = entries
+        table.setflags(write=False)
         return table
 
     @_Once

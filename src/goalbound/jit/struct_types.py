@@ -35,7 +35,6 @@ class StructType(types.Type):
     """The type of a struct: its class and the types of its fields."""
 
     def __init__(self, cls: type[Struct], fields: tuple[tuple[str, types.Type], ...]) -> None:
-        self.cls = cls
         self.fields = dict(fields)
         described = f"{cls.__module__} {fields}".encode()
         # Short: the names of compiled functions spell out the types of their arguments.

@@ -6,7 +6,7 @@ from goalbound.around.around import Around
 
 
 class Smoothed(Around):
-    _keys = ("share",)
+    _given = ("share",)
 
     def __init__(self, learner, *, share):
         super().__init__(learner)
@@ -14,13 +14,3 @@ class Smoothed(Around):
 
     def _see(self, context):
         return (1.0 - self.share) * np.asarray(context) + self.share / len(context)
-
-    def _again(self, inner):
-        return type(self)(inner, share=self.share)
-
-    def _header(self):
-        return {"share": self.share}
-
-    @classmethod
-    def _from_file(cls, inner, header, arrays):
-        return cls(inner, share=header["share"])

@@ -13,7 +13,7 @@ import pytest
 
 from goalbound import LRCSSP, Apprentice, Guarded, LossScale, MappedContexts, Monitored, Step, Support, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.around.around import Around, bytes_of, has_own
+from goalbound.around.around import Around, has_own
 from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.baselines import Method, TabularLearner
 from goalbound.confidence import sharp
@@ -21,7 +21,6 @@ from goalbound.errors import ArgumentError, LearnerError, WrongPriorWarning
 from goalbound.learners.card import THIRD_PARTY, learner_card
 from goalbound.learners.reference import RandomWalk
 from goalbound.logs import LogColumns, read_log
-from goalbound.serve.store.reading import copy_with_episode
 from tests.support.ridge import lr_cssp
 from tests.support.units import in_units
 
@@ -156,23 +155,6 @@ def test_cells_show_their_open_episodes_and_their_alarms() -> None:
     assert learner.alarms == {(0, 1): learner.cells[0, 1].alarm}
     assert repr(learner) == "Discretized(2 components in 2 parts, 2 cells)"
     assert repr(ContextBlind(learner.cells[0, 1])).startswith("ContextBlind(LRCSSP(2 states")
-
-
-def test_a_copy_with_one_episode_proposes_what_the_learner_would_and_leaves_it_as_it_was() -> None:
-    learner = Monitored(LRCSSP(Support.full(2, 3), 2, loss_floor=0.1))
-    episodes = [learner.begin([0.5, 0.5], id=number) for number in range(3)]
-    for episode in episodes:
-        episode.act(0)
-    before = bytes_of(learner).tobytes()
-    copied = copy_with_episode(learner, 1)
-    assert [one.id for one in copied.open_episodes] == [1]
-    mine = copied.episode(1)
-    mine.take_back()
-    proposed = mine.act(0, allowed=[1, 2])
-    assert bytes_of(learner).tobytes() == before
-    assert [one.id for one in learner.open_episodes] == [0, 1, 2]
-    episodes[1].take_back()
-    assert episodes[1].act(0, allowed=[1, 2]) == proposed
 
 
 # Any of them around any other.

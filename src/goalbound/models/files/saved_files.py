@@ -61,13 +61,17 @@ def locked(path: str | PathLike[str], *, timeout: float = 60.0) -> Iterator[None
     """
     target = Path(os.path.realpath(path))
     end = time.monotonic() + timeout
-    with open(target.with_name(f".{target.name}.lock"), "ab") as file:
+    with open(target.with_name(f".{target.name}.lock"), "ab", opener=_private) as file:
         while not try_lock(file.fileno()):
             if time.monotonic() >= end:
                 message = f"another process has held its lock, .{target.name}.lock, for {timeout:g} s"
                 raise TimeoutError(errno.ETIMEDOUT, message, str(target))
             time.sleep(_WAIT)
         yield
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def try_lock(handle: int) -> bool:

@@ -124,7 +124,7 @@ def set_chain(sets, iteration, workspace):
         moving, leaving = policy_row(sets, iteration, s, 0.0, row)
         if moving <= 0.0:
             return -1.0
-        entry = chain.start[s]
+        entry = np.int64(chain.start[s])
         worth = sets.losses[pair] / moving
         for k in range(sets.used[pair]):
             if row[k] > 0.0:
