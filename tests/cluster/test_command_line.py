@@ -76,7 +76,7 @@ def test_an_interrupted_run_of_a_cluster_begins_again(address, tmp_path, monkeyp
     command = [sys.executable, "-m", "goalbound", *there]
     began = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     for line in began.stdout:
-        if json.loads(line)["event"] == "progress":
+        if json.loads(line)["event"] == "started":
             began.send_signal(signal.SIGINT)
             break
     _, said = began.communicate(timeout=60)

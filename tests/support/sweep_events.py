@@ -10,8 +10,6 @@ STORY = [
     Event("reused", "c", "three"),
     Event("started", "a", "one [red]", {"episodes": 100}),
     Event("started", "b", "two", {"episodes": 100}),
-    Event("progress", "a", "one [red]", {"done": 40, "episodes": 100, "expected_regret": 2.5}),
-    Event("progress", "a", "one [red]", {"done": 50, "episodes": 100, "expected_regret": float("nan")}),
     Event("finished", "a", "one [red]", {"seconds": 2.0, "episodes": 100, "steps": 300, "expected_regret": 5.0}),
     Event("failed", "b", "two", {"error": "RuntimeError: no", "episodes": 100}),
     Event("done", data=END),

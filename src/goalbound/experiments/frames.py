@@ -5,14 +5,15 @@ Labels are those of the summary: where components share one, the settings that d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.experiments import columns, text
-from goalbound.experiments.summary import Curve, RunGroup, Summary, group_runs
+from goalbound.experiments.summary import RunGroup, Summary, group_runs
 from goalbound.notebook import weights_text
 
 if TYPE_CHECKING:
@@ -27,25 +28,31 @@ CURVES: Mapping[str, str] = {"expected_regret": "regret_curve", "known_share": "
 
 def episodes_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = None) -> Any:
     """The columns of all records, one row for each kept episode of each run."""
-    parts: dict[str, list[Any]] = {name: [] for name in columns.schema()}
-    about = _RunColumns()
-    for group, record in _by_group(records, runs):
-        about.add(group, record, len(record.table["episode"]))
-        for name, part in parts.items():
-            part.append(record.table[name])
-    empty = {name: np.empty(0, dtype=kind) for name, kind in columns.schema().items()}
-    return _table(about.columns() | {name: np.concatenate([empty[name], *part]) for name, part in parts.items()})
+    found = _by_group(records, runs)
+    about = _run_columns(found, [len(record.table["episode"]) for _, record in found])
+    sums = {
+        name: np.concatenate([np.empty(0, dtype=kind), *(record.table[name] for _, record in found)])
+        for name, kind in columns.schema().items()
+    }
+    return _table(about | sums)
 
 
 def curves_table(summary: Summary) -> Any:
     """Means over seeds along the episodes with their bands: ``expected_regret`` summed up to the episode, and the share
     of known steps since the mark before; null where there is none. One row for each mark of each group."""
-    rows = [(group, place) for group in summary.groups for place in range(len(group.regret_curve.episode))]
-    found = _labels(summary, [len(group.regret_curve.episode) for group in summary.groups])
-    found["episode"] = np.array([group.regret_curve.episode[place] for group, place in rows], dtype=np.int64)
+    marks = [group.regret_curve.episode for group in summary.groups]
+    found = {
+        name: _encoded([getattr(group, name) for group in summary.groups], [len(one) for one in marks])
+        for name in LABELS
+    }
+    found["episode"] = np.array(list(chain.from_iterable(marks)), dtype=np.int64)
     for name, attribute in CURVES.items():
+        curves = [getattr(group, attribute) for group in summary.groups]
         for end, suffix in (("mean", ""), ("low", "_low"), ("high", "_high")):
-            found[name + suffix] = _floats(_at(getattr(group, attribute), end, place) for group, place in rows)
+            ends = [getattr(curve, end, None) for curve in curves]
+            found[name + suffix] = _floats(
+                value for each, at in zip(ends, marks, strict=True) for value in each or [None] * len(at)
+            )
     return _table(found)
 
 
@@ -63,16 +70,19 @@ def policies_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None 
     the start than the best one under this context. Null where the learner found no plan, or may never arrive.
     ``weight_0`` and so on are the weights of the components, null beyond those of the problem.
     """
-    about = _RunColumns()
+    found = [
+        (group, record)
+        for group, record in _by_group(records, runs)
+        if record.metadata["policies"] is not None and record.metadata["actions"] is not None
+    ]
+    rows = []
     names = ("context", "state", "learned_action", "optimal_action")
     parts: dict[str, list[Any]] = {name: [] for name in (*names, "learned_gap")}
     weights: list[NDArray[np.float64]] = []
-    for group, record in _by_group(records, runs):
+    for _, record in found:
         policies, actions = record.metadata["policies"], record.metadata["actions"]
-        if policies is None or actions is None:
-            continue
         states = len(actions["states"])
-        about.add(group, record, states * len(policies["contexts"]))
+        rows.append(states * len(policies["contexts"]))
         for place, context in enumerate(policies["contexts"]):
             learned = actions["learned_at"][place]
             parts["context"] += states * [weights_text(context, record.metadata["problem"].get("component_names"))]
@@ -81,13 +91,13 @@ def policies_table(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None 
             parts["optimal_action"] += _named(actions, actions["optimal"][policies["optimal"][place]])
             parts["learned_gap"] += states * [policies["learned_gap"][place]]
         weights.append(np.repeat(np.array(policies["contexts"], dtype=np.float64), states, axis=0))
-    found = about.columns() | {name: _encoded(parts[name]) for name in names}
+    table = _run_columns(found, rows) | {name: _encoded(parts[name]) for name in names}
     size = max((part.shape[1] for part in weights), default=0)
     for one in range(size):
-        found[f"weight_{one}"] = _floats(
+        table[f"weight_{one}"] = _floats(
             value for part in weights for value in (part[:, one] if one < part.shape[1] else [None] * len(part))
         )
-    return _table(found | {"learned_gap": _floats(parts["learned_gap"])})
+    return _table(table | {"learned_gap": _floats(parts["learned_gap"])})
 
 
 def _named(actions: Mapping[str, Any], policy: Sequence[int] | None) -> list[str | None]:
@@ -97,38 +107,26 @@ def _named(actions: Mapping[str, Any], policy: Sequence[int] | None) -> list[str
     return [actions["actions"][action] if action >= 0 else None for action in policy]
 
 
-def _by_group(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None) -> Iterator[tuple[RunGroup, RunRecord]]:
+def _by_group(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None) -> list[tuple[RunGroup, RunRecord]]:
     """All records in the order of the summary, each with its group."""
-    for group in group_runs(records, runs):
-        for record in group.records.values():
-            yield group, record
+    return [(group, record) for group in group_runs(records, runs) for record in group.records.values()]
 
 
-class _RunColumns:
-    """The columns that say of which run a row is, by the labels of the groups."""
-
-    def __init__(self) -> None:
-        self._values: list[dict[str, str | int]] = []
-        self._rows: list[int] = []
-
-    def add(self, group: RunGroup, record: RunRecord, rows: int) -> None:
-        own = {column.name: column.of(record.spec) for column in columns.RUN_COLUMNS}
-        self._values.append({**own, **dict(zip(LABELS, group.labels, strict=True))})
-        self._rows.append(rows)
-
-    def columns(self) -> dict[str, Any]:
-        found = {}
-        for column in columns.RUN_COLUMNS:
-            values = [value[column.name] for value in self._values]
-            if column.is_text:
-                found[column.name] = _encoded(values, self._rows)
-            else:
-                found[column.name] = np.repeat(np.array(values, dtype=np.int64), self._rows)
-        return found
-
-
-def _labels(summary: Summary, rows: Sequence[int]) -> dict[str, Any]:
-    return {name: _encoded([getattr(group, name) for group in summary.groups], rows) for name in LABELS}
+def _run_columns(found: Sequence[tuple[RunGroup, RunRecord]], rows: Sequence[int]) -> dict[str, Any]:
+    """The columns that say of which run a row is, by the labels of the groups; ``rows`` of each record."""
+    runs = [
+        {column.name: column.of(record.spec) for column in columns.RUN_COLUMNS}
+        | dict(zip(LABELS, group.labels, strict=True))
+        for group, record in found
+    ]
+    table = {}
+    for column in columns.RUN_COLUMNS:
+        values = [run[column.name] for run in runs]
+        if column.is_text:
+            table[column.name] = _encoded(values, rows)
+        else:
+            table[column.name] = np.repeat(np.array(values, dtype=np.int64), np.array(rows, dtype=np.int64))
+    return table
 
 
 def _encoded(values: Sequence[Any], times: Sequence[int] | None = None) -> Any:
@@ -154,11 +152,6 @@ def _floats(values: Iterable[float | None]) -> Any:
     import pyarrow
 
     return pyarrow.array(list(values), type=pyarrow.float64())
-
-
-def _at(curve: Curve | None, end: str, place: int) -> float | None:
-    values = None if curve is None else getattr(curve, end)
-    return None if values is None else float(values[place])
 
 
 def _table(found: Mapping[str, Any]) -> Any:

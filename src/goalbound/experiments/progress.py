@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from goalbound.errors import ArgumentError
 from goalbound.terminal import console, one_line
@@ -20,9 +19,9 @@ class Event:
 
     Attributes:
         kind: ``sweep`` (first: runs, todo, episodes, workers, others, unversioned), ``reused``, ``damaged`` (reason),
-            ``started`` (episodes), ``progress`` (done, episodes, expected_regret), ``finished`` (seconds, episodes,
-            steps, expected_regret, alarm), ``failed`` (error, episodes), ``retried`` (error), ``stopping``, and
-            ``done`` (always last).
+            ``started`` (episodes; on a cluster, when it is submitted), ``finished`` (seconds, episodes, steps,
+            expected_regret, alarm), ``failed`` (error, episodes), ``retried`` (error), ``stopping``, and ``done``
+            (always last).
         id: of the run, if it is about one.
         label: of the run.
         data: as listed at ``kind``.
@@ -34,6 +33,10 @@ class Event:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+ENDED = ("finished", "failed")
+"""The kinds of events that end a run."""
+SPEED_SECONDS = 3600.0
+"""The remaining time follows from the runs that ended in this time."""
 Progress = Callable[[Event], None]
 """Called with each event; the last one is always ``done``."""
 
@@ -61,19 +64,13 @@ def progress_reporter(stream: TextIO | None = None, *, style: str = "auto") -> P
 
 
 class JsonLines:
-    """One JSON object per line; of each run's progress at most one per second."""
+    """One JSON object per line."""
 
-    def __init__(self, stream: TextIO, *, seconds: float = 1.0) -> None:
-        self._stream, self._seconds = stream, seconds
-        self._next: dict[str, float] = {}
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
     def __call__(self, event: Event) -> None:
         """Report the event."""
-        if event.kind == "progress":
-            now = time.monotonic()
-            if now < self._next.get(event.id, 0.0):
-                return
-            self._next[event.id] = now + self._seconds
         about = {"id": event.id, "label": event.label} if event.id else {}
         data = {key: _finite_or_none(value) for key, value in event.data.items()}
         print(json.dumps({"event": event.kind, **about, **data}, allow_nan=False), file=self._stream, flush=True)
@@ -83,115 +80,58 @@ def _finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-ESTIMATE_AFTER = ((5.0, 0.05), (600.0, 0.01))
-"""Seconds and the share of episodes after which the remaining time is estimated: one pair or the other."""
+class Lines:
+    """A line for each run that ends, with how many of them have ended."""
 
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._todo = self._ended = 0
 
-class ThroughputEstimator:
-    """Estimates the speed of a sweep and its remaining time.
-
-    The time before the first report of any run does not count: processes start, bounds are certified and kernels are
-    compiled.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self.runs = self.ended = self.failed = 0
-        self.episodes = self.done = 0
-        self.running: dict[str, int] = {}
-        self._since: float | None = None
-        self._before = 0
-        self._per_run: dict[str, _RunProgress] = {}
-
-    def update(self, event: Event) -> None:
-        """Update by an event."""
-        data = event.data
+    def __call__(self, event: Event) -> None:
+        """Report the event."""
         if event.kind == "sweep":
-            self.runs, self.episodes = data["todo"], data["episodes"]
-        elif event.kind == "started":
-            self.running[event.id] = 0
-            self._per_run[event.id] = _RunProgress(data["episodes"])
-        elif event.kind == "progress" and event.id in self.running:
-            self._advance(event.id, data["done"])
-        elif event.kind == "finished":
-            self._advance(event.id, data["episodes"])
-            del self.running[event.id]
-            self._per_run.pop(event.id, None)
-            self.ended += 1
-        elif event.kind in ("failed", "retried"):
-            self.done -= self.running.pop(event.id, 0)
-            self._per_run.pop(event.id, None)
-            if event.kind == "failed":
-                self.episodes -= data.get("episodes", 0)
-                self.failed += 1
-                self.ended += 1
+            self._todo = event.data["todo"]
+        message = describe(event)
+        if message is None:
+            return
+        if event.kind in ENDED:
+            self._ended += 1
+            message = f"[{self._ended}/{self._todo}] {message}"
+        print(one_line(message), file=self._stream, flush=True)
 
-    def _advance(self, name: str, done: int) -> None:
-        self.done += done - self.running.get(name, 0)
-        self.running[name] = done
-        if self._since is None:
-            self._since, self._before = self._clock(), self.done
-        if name in self._per_run and self._per_run[name].since is None:
-            self._per_run[name] = self._per_run[name]._replace(since=self._clock(), before=done)
 
-    @property
-    def _played(self) -> tuple[int, float]:
-        """Episodes since the first report of any run, and seconds."""
-        if self._since is None:
-            return 0, 0.0
-        return max(0, self.done - self._before), self._clock() - self._since
+class Bars:
+    """A bar of the runs that have ended, with the time that is left; messages scroll above it."""
 
-    @property
-    def speed(self) -> float:
-        """Episodes per second since the first report of any run; 0 before."""
-        played, passed = self._played
-        return played / passed if passed > 0.0 else 0.0
+    def __init__(self, stream: TextIO) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Live
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimated seconds left at the speed so far; None while there is too little data.
-
-        Learners differ in speed by factors of a hundred, and become faster as they learn; so it is at least the
-        time that any unfinished run needs alone.
-        """
-        overall = _estimated_seconds(*self._played, self.episodes, self.episodes - self.done)
-        if overall is None:
-            return None
-        now = self._clock()
-        alone = (
-            _estimated_seconds(
-                self.running[name] - run.before, now - run.since, run.episodes, run.episodes - self.running[name]
-            )
-            for name, run in self._per_run.items()
-            if run.since is not None and name in self.running
+        self._console = console(stream)
+        self._live = Live(
+            TextColumn("runs"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            speed_estimate_period=SPEED_SECONDS,
         )
-        return max([overall, *(seconds for seconds in alone if seconds is not None)])
+        self._runs = self._live.add_task("runs", total=None)
 
-    def __str__(self) -> str:
-        share = self.done / self.episodes if self.episodes else 1.0
-        speed = f", {self.speed:,.0f} episodes/s" if self.speed > 0.0 else ""
-        left = "" if self.seconds_left is None else f", about {_rounded_duration(self.seconds_left)} left"
-        return f"{self.ended} of {self.runs} runs, {share:.0%}{speed}{left}"
-
-
-class _RunProgress(NamedTuple):
-    """An unfinished run: its episodes, the time of its first report, and the episodes done then."""
-
-    episodes: int
-    since: float | None = None
-    before: int = 0
-
-
-def _estimated_seconds(played: int, passed: float, episodes: int, left: int) -> float | None:
-    """Seconds for the remaining episodes by proportion; None if too few were played."""
-    share = played / max(1, episodes)
-    if not any(passed >= seconds and share >= part for seconds, part in ESTIMATE_AFTER):
-        return None
-    return left * passed / played if played > 0 else None
-
-
-def _rounded_duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 60 else format_duration(seconds)
+    def __call__(self, event: Event) -> None:
+        """Report the event."""
+        if event.kind == "sweep":
+            self._live.update(self._runs, total=event.data["todo"])
+            self._live.start()
+        elif event.kind in ENDED:
+            self._live.advance(self._runs)
+        elif event.kind == "done":
+            self._live.stop()
+        message = describe(event)
+        if message is not None:
+            self._console.print(one_line(message), markup=False, highlight=False, emoji=False)
 
 
 def format_duration(seconds: float) -> str:
@@ -251,64 +191,3 @@ def _end_message(data: Mapping[str, Any]) -> str:
         parts.append(f"{data['open']} still to do")
     end = "stopped" if data["interrupted"] else "ended"
     return f"{end} after {format_duration(data['seconds'])}: {', '.join(parts)}"
-
-
-class Lines:
-    """A line for each run that ends, and one every ten seconds in between."""
-
-    def __init__(self, stream: TextIO, *, seconds: float = 10.0) -> None:
-        self._stream, self._seconds = stream, seconds
-        self._throughput, self._next = ThroughputEstimator(), time.monotonic() + seconds
-
-    def __call__(self, event: Event) -> None:
-        """Report the event."""
-        self._throughput.update(event)
-        message = describe(event)
-        if message is not None and event.kind in ("finished", "failed"):
-            message = f"[{self._throughput.ended}/{self._throughput.runs}] {message}"
-        now = time.monotonic()
-        if message is None and event.kind == "progress" and now >= self._next:
-            message = str(self._throughput)
-        if message is not None:
-            self._next = now + self._seconds
-            print(one_line(message), file=self._stream, flush=True)
-
-
-class Bars:
-    """A bar for the sweep, and one for each unfinished run."""
-
-    MAX_BARS = 16
-    """More bars than this are not shown."""
-
-    def __init__(self, stream: TextIO) -> None:
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Live
-
-        self._console = console(stream)
-        self._live = Live(
-            TextColumn("{task.description}", markup=False), BarColumn(bar_width=24),
-            TextColumn("{task.fields[note]}", markup=False), console=self._console, transient=True,
-        )  # fmt: skip
-        self._throughput = ThroughputEstimator()
-        self._overall = self._live.add_task("all", total=None, note="")
-        self._bars: dict[str, Any] = {}
-
-    def __call__(self, event: Event) -> None:
-        """Report the event."""
-        self._throughput.update(event)
-        if event.kind == "sweep":
-            self._live.start()
-        elif event.kind == "started" and len(self._bars) < self.MAX_BARS:
-            self._bars[event.id] = self._live.add_task(one_line(event.label), total=event.data["episodes"], note="")
-        elif event.kind == "progress" and event.id in self._bars:
-            note = f"{event.data['done']:,} episodes, expected regret {event.data['expected_regret']:,.6g}"
-            self._live.update(self._bars[event.id], completed=event.data["done"], note=note)
-        elif event.kind in ("finished", "failed", "retried") and event.id in self._bars:
-            self._live.remove_task(self._bars.pop(event.id))
-        total = max(1, self._throughput.episodes)
-        self._live.update(self._overall, total=total, completed=self._throughput.done, note=str(self._throughput))
-        if event.kind == "done":
-            self._live.stop()
-        message = describe(event)
-        if message is not None:
-            self._console.print(one_line(message), markup=False, highlight=False, emoji=False)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -65,11 +64,6 @@ class ResultsDir:
         """The runs of the last sweep, so that a report needs no plug-ins."""
         return self.path / "runs.json"
 
-    @property
-    def progress_dir(self) -> Path:
-        """Where workers write their progress."""
-        return self.path / ".progress"
-
     def record(self, name: str) -> Path:
         """The record of a run."""
         return self.path / "records" / f"{name}.parquet"
@@ -107,8 +101,6 @@ class ResultsDir:
             for file in folder.iterdir():
                 if _TEMPORARY.fullmatch(file.name):
                     file.unlink(missing_ok=True)
-        self.clear_progress()
-        self.progress_dir.mkdir()
         _write(self.path / "spec.toml", spec.as_toml().encode())
         _write(self.runs, b"[\n%b\n]\n" % b",\n".join(canonical_json(run.as_json()) for run in runs))
 
@@ -117,10 +109,6 @@ class ResultsDir:
         for run in runs:
             self.record(run.id).unlink(missing_ok=True)
             self.failure(run.id).unlink(missing_ok=True)
-
-    def clear_progress(self) -> None:
-        """Delete the progress files of workers."""
-        shutil.rmtree(self.progress_dir, ignore_errors=True)
 
     def scan(self, runs: Sequence[RunSpec]) -> ScanResult:
         """Check every record; damaged ones are moved aside."""

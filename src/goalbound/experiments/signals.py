@@ -5,7 +5,7 @@ from __future__ import annotations
 import _thread
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from types import FrameType
@@ -15,57 +15,43 @@ GRACE_SECONDS = 5.0
 """Seconds that work in this process has until it checks for a stop; then it is interrupted."""
 
 
-class StopRequest:
-    """A stop request for a sweep."""
-
-    def __init__(self) -> None:
-        self._requested = threading.Event()
-
-    def __call__(self) -> bool:
-        """Whether a stop was requested."""
-        return self._requested.is_set()
-
-    def request(self) -> None:
-        """Request a stop."""
-        self._requested.set()
-
-
 @contextmanager
-def stop_on_signals(*, force_after: float | None = None) -> Iterator[StopRequest]:
+def stop_on_signals(*, force_after: float | None = None) -> Iterator[Callable[[], bool]]:
     """SIGINT (Ctrl-C) and SIGTERM request a stop; a second one raises KeyboardInterrupt.
 
     Args:
         force_after: seconds after which KeyboardInterrupt is raised in any case, for work that does not check it.
 
-    Only in the main thread; elsewhere nothing is changed. Signals that are ignored stay ignored (``nohup``).
+    Yields a function that says whether a stop was requested. Only in the main thread; elsewhere nothing is changed.
+    Signals that are ignored stay ignored (``nohup``).
     """
-    stop = StopRequest()
+    requested = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield stop
+        yield requested.is_set
         return
     timer: threading.Timer | None = None
 
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal timer
-        if stop():
+        if requested.is_set():
             raise KeyboardInterrupt
-        stop.request()
+        requested.set()
         if force_after is not None:  # with the same signal: the other one may be ignored
             timer = threading.Timer(force_after, _interrupt, (number,))
             timer.daemon = True
             timer.start()
 
     before: dict[signal.Signals, Any] = {}
-    for one in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(one) not in (signal.SIG_IGN, None):
-            before[one] = signal.signal(one, handle)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            before[number] = signal.signal(number, handle)
     try:
-        yield stop
+        yield requested.is_set
     finally:
         if timer is not None:
             timer.cancel()
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _interrupt(number: int) -> None:

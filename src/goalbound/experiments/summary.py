@@ -36,6 +36,7 @@ class RunGroup(NamedTuple):
     contexts: str
     learner: str
     task: str
+    specs: list[RunSpec]
     requested: list[int]
     records: dict[int, RunRecord]
 
@@ -67,7 +68,8 @@ def group_runs(records: Iterable[RunRecord], runs: Sequence[RunSpec] | None = No
         own = {kind: labels[kind][key] for kind, (key, _, _) in parts[name].items()}
         task = f"{parts[name]['problem'][0]} {parts[name]['contexts'][0]}"
         key = f"{task} {parts[name]['learner'][0]}"
-        group = groups.setdefault(key, RunGroup(own["problem"], own["contexts"], own["learner"], task, [], {}))
+        group = groups.setdefault(key, RunGroup(own["problem"], own["contexts"], own["learner"], task, [], [], {}))
+        group.specs.append(spec)
         if runs is not None:
             group.requested.append(spec.seed)
         if name in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +12,12 @@ from typing import Any
 import goalbound
 from goalbound.errors import ArgumentError
 from goalbound.experiments import executors
-from goalbound.experiments.job import Failed, Finished, Job, Outcome, Stopped
+from goalbound.experiments.job import Failed, Finished, Outcome, Stopped
 from goalbound.experiments.plugins import UNVERSIONED, Plugins
 from goalbound.experiments.progress import Event, Progress, silent
 from goalbound.experiments.results_dir import ResultsDir, ScanResult
 from goalbound.experiments.run_spec import RunSpec
-from goalbound.experiments.signals import GRACE_SECONDS, StopRequest, stop_on_signals
+from goalbound.experiments.signals import GRACE_SECONDS, stop_on_signals
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.models.validation import check_callable
 
@@ -89,13 +89,8 @@ def sweep(
         results_dir.prepare(spec, runs)
         if fresh:
             results_dir.delete(runs)
-        try:
-            state = _SweepState(
-                results_dir, {run.id: run for run in runs}, results_dir.scan(runs), spec.plugins, progress
-            )
-            return state.execute(workers, on)
-        finally:
-            results_dir.clear_progress()
+        by_id = {run.id: run for run in runs}
+        return _SweepState(results_dir, by_id, results_dir.scan(runs), spec.plugins, progress).execute(workers, on)
 
 
 @dataclass
@@ -118,12 +113,11 @@ class _SweepState:
         started = time.monotonic()
         self._announce(todo, on or count)
         try:
-            with stop_on_signals(force_after=GRACE_SECONDS if count == 1 else None) as stop:
-                outcomes = self._outcomes(todo, count, on, stop)
-                with closing(outcomes):
+            with stop_on_signals(force_after=GRACE_SECONDS if count == 1 else None) as requested:
+                with closing(self._outcomes(todo, count, on, requested)) as outcomes:
                     for outcome in outcomes:
                         self._handle(outcome)
-                self._stop_requested(stop)
+                self._stop_requested(requested)
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
@@ -132,11 +126,15 @@ class _SweepState:
         return result
 
     def _announce(self, todo: Sequence[RunSpec], workers: int | str) -> None:
-        unversioned = {getattr(run, name).use for run in self.runs.values() for name, code in run.code.items()
-                       if code.endswith(UNVERSIONED)}  # fmt: skip
-        data = {"runs": len(self.runs), "todo": len(todo), "episodes": sum(run.episodes for run in todo),
-                "workers": workers, "others": len(self.scan.others), "unversioned": sorted(unversioned),
-                "folder": str(self.folder.path)}  # fmt: skip
+        data = {
+            "runs": len(self.runs),
+            "todo": len(todo),
+            "episodes": sum(run.episodes for run in todo),
+            "workers": workers,
+            "others": len(self.scan.others),
+            "unversioned": sorted(_unversioned(self.runs.values())),
+            "folder": str(self.folder.path),
+        }
         self._emit("sweep", "", data)
         for name in self.runs:
             if name in self.scan.valid:
@@ -144,22 +142,20 @@ class _SweepState:
             elif name in self.scan.damaged:
                 self._emit("damaged", name, {"reason": self.scan.damaged[name]})
 
-    def _outcomes(self, todo: Sequence[RunSpec], count: int, on: str | None, stop: StopRequest) -> executors.Outcomes:
-        def should_stop() -> bool:
-            return self._stop_requested(stop)
+    def _outcomes(
+        self, todo: Sequence[RunSpec], count: int, on: str | None, requested: Callable[[], bool]
+    ) -> executors.Outcomes:
+        def stop() -> bool:
+            return self._stop_requested(requested)
 
-        jobs = [Job.from_spec(run, plugins=self.plugins) for run in todo]
-        if on is not None and jobs:
-            return executors.run_on_cluster(on, jobs, notify=self._emit, stop=should_stop)
+        if on is not None and todo:
+            return executors.run_on_cluster(on, todo, self.plugins, notify=self._emit, stop=stop)
         if count <= 1:
-            return executors.run_serially(jobs, notify=self._emit, stop=should_stop)
-        progress_files = executors.ProgressFiles(self.folder.progress_dir.absolute())
-        return executors.run_in_processes(
-            jobs, workers=count, progress_files=progress_files, notify=self._emit, stop=should_stop
-        )
+            return executors.run_serially(todo, self.plugins, notify=self._emit, stop=stop)
+        return executors.run_in_processes(todo, self.plugins, workers=count, notify=self._emit, stop=stop)
 
-    def _stop_requested(self, stop: StopRequest) -> bool:
-        if stop() and not self.interrupted:
+    def _stop_requested(self, requested: Callable[[], bool]) -> bool:
+        if requested() and not self.interrupted:
             self.interrupted = True
             self._emit("stopping", "", {})
         return self.interrupted
@@ -195,14 +191,22 @@ class _SweepState:
             raise OSError(error.errno, f"{error.strerror}; {remedy}", error.filename) from error
 
     def _result(self) -> SweepResult:
-        reused = tuple(name for name in self.runs if name in self.scan.valid)
-        finished = {*reused, *self.done, *self.failed}
+        ended = {*self.scan.valid, *self.done, *self.failed}
         return SweepResult(
-            done=tuple(self.done), reused=reused, failed=self.failed, damaged=self.scan.damaged,
-            others=self.scan.others, open=tuple(name for name in self.runs if name not in finished),
+            done=tuple(self.done),
+            reused=tuple(name for name in self.runs if name in self.scan.valid),
+            failed=self.failed,
+            damaged=self.scan.damaged,
+            others=self.scan.others,
+            open=tuple(name for name in self.runs if name not in ended),
             interrupted=self.interrupted,
-        )  # fmt: skip
+        )
 
     def _emit(self, kind: str, name: str, data: Mapping[str, Any]) -> None:
         run = self.runs.get(name)
         self.progress(Event(kind, name, "" if run is None else f"{', '.join(run.group)}, seed {run.seed}", data))
+
+
+def _unversioned(runs: Iterable[RunSpec]) -> set[str]:
+    """The plug-ins of the runs that have no version."""
+    return {getattr(run, name).use for run in runs for name, code in run.code.items() if code.endswith(UNVERSIONED)}

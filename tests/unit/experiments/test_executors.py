@@ -7,7 +7,6 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments import executors
-from goalbound.experiments.executors import ProgressFiles
 from goalbound.experiments.job import Finished
 from goalbound.experiments.sweep import sweep
 from goalbound.extras import install_command
@@ -16,17 +15,6 @@ from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
-
-
-def test_a_board_passes_over_what_is_torn_and_does_not_mind_a_full_disk(tmp_path):
-    progress_files = ProgressFiles(tmp_path)
-    progress_files.write("a", {"done": 3})
-    (tmp_path / "b").write_text('{"done": 3')
-    (tmp_path / "c").write_text("3")
-
-    assert progress_files.read("a") == {"done": 3}
-    assert [progress_files.read(name) for name in "bcd"] == [None, None, None]
-    ProgressFiles(tmp_path / "nowhere").write("a", {"done": 3})
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -59,8 +47,8 @@ def test_a_worker_process_uses_one_thread(tmp_path):
 
 
 def test_a_worker_with_another_version_is_not_believed(tmp_path, monkeypatch):
-    def elsewhere(job, **_):
-        return Finished(job.id, b"PAR1", 1.0, 20, 40, 0.0, "0.0.1")
+    def elsewhere(run, *_, **__):
+        return Finished(run.id, b"PAR1", 1.0, 20, 40, 0.0, "0.0.1")
 
     monkeypatch.setattr(executors, "run_job", elsewhere)
     result = sweep(small_spec(seeds=1), tmp_path, workers=1)

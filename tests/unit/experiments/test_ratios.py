@@ -25,7 +25,7 @@ def group(learner: str, regrets: list[float], *, problem: str = "grid", contexts
         )
         for seed, regret in enumerate(regrets)
     }
-    return RunGroup(problem, contexts, learner, f"{problem} {contexts}", list(records), records)
+    return RunGroup(problem, contexts, learner, f"{problem} {contexts}", [], list(records), records)
 
 
 def test_a_ratio_is_to_the_least_mean_regret_of_those_that_begin_alike() -> None:

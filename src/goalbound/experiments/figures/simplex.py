@@ -21,6 +21,7 @@ from goalbound.experiments.figures.style import (
     title,
 )
 from goalbound.experiments.records import RunRecord
+from goalbound.experiments.report.simplex_maps import fold_edges
 from goalbound.experiments.summary import Group
 
 PER_EPISODE = "expected regret per episode"
@@ -187,9 +188,7 @@ def robust_maximum(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
     known = np.isfinite(values) & (weights > 0.0)
     if not known.any():
         return 1.0
-    order = np.argsort(values[known], kind="stable")
-    part = np.cumsum(weights[known][order]) / weights[known].sum()
-    return float(values[known][order][np.searchsorted(part, 0.99)]) or 1.0
+    return float(np.quantile(values[known], 0.99, weights=weights[known], method="inverted_cdf")) or 1.0
 
 
 def add_colorbar(
@@ -220,19 +219,6 @@ def cell(row: int, column: int, bins: int) -> Floats:
     """
     square = [(row, column), (row + 1, column), (row + 1, column + 1), (row, column + 1)]
     return np.array([(i, j, bins - i - j) for i, j in square if i + j <= bins]) / bins
-
-
-def fold_edges(table: Floats) -> Floats:
-    """A table [bins, bins] over the first two components, with edge cells folded into their neighbours.
-
-    A context such as (1/2, 1/2, 0) is in parts 6 and 6 of 12, a cell that has only this point of the triangle.
-    """
-    moved = table.copy()
-    bins = len(table)
-    for row in range(1, bins):
-        moved[row - 1, bins - row] += moved[row, bins - row]
-        moved[row, bins - row] = 0.0
-    return moved
 
 
 def lattice_cell(context: Sequence[float], spacing: float) -> Floats:

@@ -247,16 +247,15 @@ def label_ends(axes: Any, x: float, ends: Sequence[tuple[str, float, str]], *, t
 def spread_labels(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Places near the wanted ones (rising), so that neighbours of these heights do not overlap.
 
-    Neighbours that would overlap are stacked around the middle of what they want (as in isotonic regression).
+    Neighbours that would overlap are stacked around the middle of what they want, by isotonic regression.
 
     >>> [round(one, 2) for one in spread_labels([0.5, 0.5, 0.9], [0.1, 0.1, 0.1])]
     [0.45, 0.55, 0.9]
     """
-    offsets = [sum(heights[:at]) + heights[at] / 2.0 for at in range(len(heights))]
-    blocks: list[list[float]] = []  # of wanted places less their offsets; one mean per block, rising
-    for place, offset in zip(wanted, offsets, strict=True):
-        blocks.append([place - offset])
-        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
-            blocks[-2:] = [blocks[-2] + blocks[-1]]
-    level = [float(np.mean(block)) for block in blocks for _ in block]
-    return [base + offset for base, offset in zip(level, offsets, strict=True)]
+    from scipy.optimize import isotonic_regression
+
+    if not wanted:
+        return []
+    offsets = np.cumsum(heights) - np.array(heights) / 2.0
+    places: list[float] = (isotonic_regression(np.array(wanted) - offsets).x + offsets).tolist()
+    return places

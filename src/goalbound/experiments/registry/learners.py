@@ -95,73 +95,59 @@ scaled_sharp = partial(lr_cssp, widths="sharp", scale=0.5, replan_factor=2.0)
 """The learner of :meth:`goalbound.LRCSSP.scaled`."""
 
 
-def greedy_ridge(
-    problem: LinearCSSP, *, episodes: int, support: str = "true", loss_floor: str | float = "certified",
-    regularization: float = 1.0, guess: str = "nothing", guess_strength: float = GUESS_STRENGTH,
-    log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
-) -> ridge.GreedyRidge:  # fmt: skip
-    """Plans in the ridge estimate without exploration."""
-    learner = ridge.GreedyRidge(
-        _support(problem, support), problem.context_size, prior=guessed(problem, guess, guess_strength),
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng, log_law)
+def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
+    signature = inspect.signature(function)
+    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
 
 
-def epsilon_greedy(
-    problem: LinearCSSP, *, episodes: int, explore: float = 1.0, fade: float = 1.0 / 3.0, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
-    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
-) -> ridge.EpsilonGreedy:  # fmt: skip
-    """Greedy, with random steps that fade."""
-    learner = ridge.EpsilonGreedy(
-        _support(problem, support), problem.context_size, explore=explore, fade=fade, rng=rng,
-        prior=guessed(problem, guess, guess_strength),
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng, log_law)
+def _ridge(kind: type[Any], *, draws: bool = False, regularization: float = 1.0, **own: Any) -> Callable[..., Any]:
+    """A learner of :mod:`goalbound.learners.ridge` as a catalog entry; ``own`` are its settings with their defaults."""
+
+    def make_learner(
+        problem: LinearCSSP,
+        *,
+        episodes: int,
+        support: str = "true",
+        loss_floor: str | float = "certified",
+        regularization: float = regularization,
+        guess: str = "nothing",
+        guess_strength: float = GUESS_STRENGTH,
+        log_share: float = 0.0,
+        log_law: LogLaw,
+        rng: np.random.Generator,
+        **chosen: Any,
+    ) -> Any:
+        floor, added = _loss_floor(problem, episodes, loss_floor)
+        settings = {**own, **chosen, **({"rng": rng} if draws else {})}
+        learner = kind(
+            _support(problem, support),
+            problem.context_size,
+            loss_floor=floor,
+            prior=guessed(problem, guess, guess_strength),
+            options=LearnerOptions(regularization=regularization, episodes=added),
+            **settings,
+        )
+        return warm_started(learner, problem, log_share, episodes, rng, log_law)
+
+    problem, *shared = _without(make_learner, "chosen").parameters.values()
+    named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value) for name, value in own.items()]
+    make_learner.__signature__ = inspect.Signature([problem, *named, *shared])  # type: ignore[attr-defined]
+    return make_learner
 
 
-def local_optimism(
-    problem: LinearCSSP, *, episodes: int, bonus: float = ridge.LOCAL_BONUS, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = ridge.LOCAL_REGULARIZATION, guess: str = "nothing",
-    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
-) -> ridge.LocalOptimism:  # fmt: skip
-    """Greedy, and optimistic about the next step only."""
-    learner = ridge.LocalOptimism(
-        _support(problem, support), problem.context_size, bonus=bonus, prior=guessed(problem, guess, guess_strength),
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng, log_law)
-
-
-def ps_cssp(
-    problem: LinearCSSP, *, episodes: int, spread: float = 0.15, by_variance: bool = True,
-    optimism: float | None = None, patience: float = 1.0, ceiling: float = 1000.0,
-    support: str = "true", loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
-    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
-) -> ridge.PosteriorSampling:  # fmt: skip
-    """Thompson sampling on the ridge posterior."""
-    learner = ridge.PosteriorSampling(
-        _support(problem, support), problem.context_size, spread=spread, by_variance=by_variance, optimism=optimism,
-        patience=patience, ceiling=ceiling, rng=rng, prior=guessed(problem, guess, guess_strength),
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng, log_law)
-
-
-def kwik_rmax(
-    problem: LinearCSSP, *, episodes: int, accuracy: float = 0.1, delta: float = 0.1, support: str = "true",
-    loss_floor: str | float = "certified", regularization: float = 1.0, guess: str = "nothing",
-    guess_strength: float = GUESS_STRENGTH, log_share: float = 0.0, log_law: LogLaw, rng: np.random.Generator,
-) -> ridge.KwikRmax:  # fmt: skip
-    """KWIK_LR-Rmax, adapted."""
-    learner = ridge.KwikRmax(
-        _support(problem, support), problem.context_size, accuracy=accuracy, delta=delta,
-        prior=guessed(problem, guess, guess_strength),
-        **_ridge_arguments(problem, episodes, loss_floor, regularization),
-    )  # fmt: skip
-    return warm_started(learner, problem, log_share, episodes, rng, log_law)
+greedy_ridge = _ridge(ridge.GreedyRidge)
+epsilon_greedy = _ridge(ridge.EpsilonGreedy, draws=True, explore=1.0, fade=1.0 / 3.0)
+local_optimism = _ridge(ridge.LocalOptimism, regularization=ridge.LOCAL_REGULARIZATION, bonus=ridge.LOCAL_BONUS)
+kwik_rmax = _ridge(ridge.KwikRmax, accuracy=0.1, delta=0.1)
+ps_cssp = _ridge(
+    ridge.PosteriorSampling,
+    draws=True,
+    spread=0.15,
+    by_variance=True,
+    optimism=None,
+    patience=1.0,
+    ceiling=1000.0,
+)
 
 
 def context_free(
@@ -276,14 +262,6 @@ def _loss_floor(problem: LinearCSSP, episodes: int, loss_floor: str | float) -> 
     return floor, episodes if floor == 0.0 else None
 
 
-def _ridge_arguments(
-    problem: LinearCSSP, episodes: int, loss_floor: str | float, regularization: float
-) -> dict[str, Any]:
-    """The loss floor and the options of learners without a loss bound."""
-    floor, added = _loss_floor(problem, episodes, loss_floor)
-    return {"loss_floor": floor, "options": LearnerOptions(regularization=regularization, episodes=added)}
-
-
 def _bound(problem: LinearCSSP, size: int, episodes: int, floor: float, loss_bound: str | float) -> float | None:
     """B, or None where it is to be found by doubling. ``certified``: the upper end of a certified interval."""
     bound = _number("loss_bound", loss_bound, ("certified", "doubling"))
@@ -319,11 +297,6 @@ def _context_free(method: str) -> Callable[..., Learner]:
     make_learner = partial(context_free, method=method)
     make_learner.__signature__ = _without(context_free, "method", *unused)  # type: ignore[attr-defined]
     return make_learner
-
-
-def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
-    signature = inspect.signature(function)
-    return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
 
 
 LEARNERS = Catalog(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from goalbound.experiments.pages.charts import INK, Chart, Trace, axis, band, line, plain, point, reference
 from goalbound.experiments.pages.style import line_style
 from goalbound.experiments.report.curves import WINDOW
 from goalbound.experiments.report.growth import panel_promise
-from goalbound.experiments.report.map_charts import policy_charts, simplex_charts
+from goalbound.experiments.report.map_charts import panel_chart, policy_charts, simplex_charts
 from goalbound.experiments.report.phrases import with_interval
-from goalbound.experiments.report.ranking import competing
+from goalbound.experiments.report.ranking import competing, difference
 from goalbound.learners.card import PROVEN, TRUTH
 
 Data = Mapping[str, Any]
@@ -33,19 +33,19 @@ TERMS = {
 
 def report_charts(data: Data) -> list[Chart]:
     """All charts, panel by panel."""
-    return [chart for place, panel in enumerate(data["panels"]) for chart in _panel_charts(place, panel, data)]
+    return [chart for panel in data["panels"] for chart in _panel_charts(panel)]
 
 
 def page_state(data: Data, *, fold: bool) -> dict[str, Any]:
     """What the switches of the page need: learners, their order in each panel, and the arrays that traces share."""
     arrays: dict[str, Any] = {}
-    for place, panel in enumerate(data["panels"]):
-        arrays[f"episode{place}"] = panel["episode"]
-        arrays[f"coarse{place}"] = panel["coarse"]
+    for panel in data["panels"]:
+        arrays[f"episode{panel['place']}"] = panel["episode"]
+        arrays[f"coarse{panel['place']}"] = panel["coarse"]
         for result in panel["results"]:
-            arrays[_steps(place, result)] = result["steps"]
+            arrays[_steps(panel, result)] = result["steps"]
             coarse = [result["steps"][panel["episode"].index(one)] for one in panel["coarse"]]
-            arrays[_steps(place, result, "coarse")] = coarse
+            arrays[_steps(panel, result, "coarse")] = coarse
     return {
         "fold": fold,
         "arrays": arrays,
@@ -53,56 +53,46 @@ def page_state(data: Data, *, fold: bool) -> dict[str, Any]:
             {"label": one["label"], "guarantee": one["card"]["guarantee"] if one["card"] else ""}
             for one in data["learners"]
         ],
-        "panels": [_order(panel, data["learners"]) for panel in data["panels"]],
+        "panels": [_order(panel) for panel in data["panels"]],
     }
 
 
-def _order(panel: Data, learners: Sequence[Data]) -> dict[str, Any]:
+def _order(panel: Data) -> dict[str, Any]:
     """The learners of a panel by regret, and the first of them that is proven."""
-    ranking = [result["learner"] for result in competing(panel, learners)]
-    proven = next((one for one in ranking if learners[one]["card"]["guarantee"] == PROVEN), None)
-    return {"ranking": ranking, "proven": proven}
+    ranked = competing(panel)
+    proven = next((result["learner"] for result in ranked if result["card"]["guarantee"] == PROVEN), None)
+    return {"ranking": [result["learner"] for result in ranked], "proven": proven}
 
 
-def _steps(place: int, result: Data, grid: str = "episode") -> str:
-    return f"steps{place}-{result['learner']}-{grid}"
+def _steps(panel: Data, result: Data, grid: str = "episode") -> str:
+    return f"steps{panel['place']}-{result['learner']}-{grid}"
 
 
-def _panel_charts(place: int, panel: Data, data: Data) -> list[Chart]:
-    learners = data["learners"]
-    charts = [
-        _regret(place, panel, learners), _ranking(place, panel, learners), _growth(place, panel, learners),
-        _seeds(place, panel, learners),
-    ]  # fmt: skip
-    charts += [one for one in (_differences(place, panel, learners), _terms(place, panel, learners)) if one]
-    charts += [chart for kind in SHARES if (chart := _share(kind, place, panel, learners))]
-    return [*charts, *simplex_charts(place, panel, learners), *policy_charts(place, panel, learners)]
+def _panel_charts(panel: Data) -> list[Chart]:
+    charts = [_regret(panel), _ranking(panel), _growth(panel), _seeds(panel)]
+    charts += [one for one in (_differences(panel), _terms(panel)) if one]
+    charts += [chart for kind in SHARES if (chart := _share(kind, panel))]
+    return [*charts, *simplex_charts(panel), *policy_charts(panel)]
 
 
-def _name(result: Data, learners: Sequence[Data]) -> str:
-    return str(learners[result["learner"]]["label"])
-
-
-def _curves(
-    place: int, panel: Data, learners: Sequence[Data], key: str, *, grid: str = "episode", markers: bool = True
-) -> list[Trace]:
+def _curves(panel: Data, key: str, *, grid: str = "episode", markers: bool = True) -> list[Trace]:
     """Bands first, so that no line is below one; then the lines."""
     bands, lines = [], []
     for result in panel["results"]:
         curve, at = result[key], result["learner"]
         if curve is None or all(value is None for value in curve["values"]):
             continue
-        name, style, x = _name(result, learners), line_style(at), f"{grid}{place}"
-        meta = {"learner": at, "steps": _steps(place, result, grid), "speed": result["seconds_per_step"]}
+        name, style, x = result["label"], line_style(at), f"{grid}{panel['place']}"
+        meta = {"learner": at, "steps": _steps(panel, result, grid), "speed": result["seconds_per_step"]}
         if curve["low"] is not None:
             bands += band(name, x, curve["low"], curve["high"], style, **meta)
         lines.append(line(name, x, curve["values"], style, markers=markers, **meta))
     return bands + lines
 
 
-def _regret(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
-    traces = _curves(place, panel, learners, "regret")
-    ranked, last = competing(panel, learners), panel["episode"][-1]
+def _regret(panel: Data) -> Chart:
+    traces = _curves(panel, "regret")
+    ranked, last = competing(panel), panel["episode"][-1]
     end = ranked[0]["regret"]["values"][-1] if ranked else None
     late = [one for one in panel["episode"] if one >= last / 100.0]
     for power, name, dash in GUIDES:
@@ -111,7 +101,7 @@ def _regret(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
                                     unit="episodes"))  # fmt: skip
     for result in panel["results"]:
         if result["regret"]["bound"] is not None:
-            bound, name = result["regret"]["bound"], f"bound of {_name(result, learners)}"
+            bound, name = result["regret"]["bound"], f"bound of {result['label']}"
             traces.append({
                 "type": "scatter", "mode": "markers", "name": plain(name), "x": [last], "y": [bound],
                 "marker": {"symbol": "line-ew-open", "size": 18, "color": line_style(result["learner"]).variable,
@@ -119,21 +109,21 @@ def _regret(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
                 "hovertemplate": f"{plain(name)}: %{{y:,.4~r}}<extra></extra>",
                 "meta": {"role": "bound", "learner": result["learner"], "unit": "episodes"},
             })  # fmt: skip
-    return Chart(
-        name=f"regret-{place + 1}", title=f"Expected regret against episodes; {panel['title']}", traces=traces,
+    return panel_chart(
+        panel, "regret", "Expected regret against episodes", traces=traces,
         layout={"xaxis": axis("episodes, K", log=True), "yaxis": axis("expected regret so far", log=True),
                 "showlegend": True},
         height=470, columns=("learner", "episodes", "expected regret", "low", "high"),
-        options={"panel": place, "scales": True, "units": True, "best": True},
+        options={"scales": True, "units": True, "best": True},
     )  # fmt: skip
 
 
-def _ranking(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
+def _ranking(panel: Data) -> Chart:
     """A dot with its interval for each learner that has to learn."""
-    ranked = competing(panel, learners)
+    ranked = competing(panel)
     traces = []
     for result in ranked:
-        regret, name = result["numbers"]["expected_regret"], _name(result, learners)
+        regret, name = result["numbers"]["expected_regret"], result["label"]
         traces.append(point(
             name, regret["mean"], 0, line_style(result["learner"]), low=regret["low"], high=regret["high"],
             text=f"{name}: {with_interval(regret)}", learner=result["learner"], row=True,
@@ -142,10 +132,10 @@ def _ranking(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
     log = bool(ends) and min(ends) > 0.0 and max(ends) > WIDE * min(ends)
     across = axis("expected regret, 95% interval", log=log) if log else axis(
         "expected regret, 95% interval", rangemode="tozero")  # fmt: skip
-    return Chart(
-        name=f"ranking-{place + 1}", title=f"Expected regret of each learner; {panel['title']}", traces=traces,
+    return panel_chart(
+        panel, "ranking", "Expected regret of each learner", traces=traces,
         layout={"xaxis": across, "yaxis": {"automargin": True}, "showlegend": False}, height=70 + 26 * len(traces),
-        columns=("learner", "expected regret", "low", "high"), options={"panel": place, "rows": True},
+        columns=("learner", "expected regret", "low", "high"), options={"rows": True},
     )  # fmt: skip
 
 
@@ -153,76 +143,75 @@ def _ends(estimate: Data) -> list[float]:
     return [one for one in (estimate["mean"], estimate["low"], estimate["high"]) if one is not None]
 
 
-def _differences(place: int, panel: Data, learners: Sequence[Data]) -> Chart | None:
+def _differences(panel: Data) -> Chart | None:
     """How much more each learner has than the first, seed by seed the same contexts; the first is at 0."""
-    ranked = competing(panel, learners)
+    ranked = competing(panel)
     traces = []
     for result in ranked[1:]:
-        pair = {ranked[0]["learner"], result["learner"]}
-        found = next((one for one in panel["differences"] if {one["better"], one["worse"]} == pair), None)
+        found = difference(panel, ranked[0]["learner"], result["learner"])
         if found is None:
             continue
-        gap, name = found["difference"], _name(result, learners)
+        gap, name = found["difference"], result["label"]
         traces.append(point(
             name, gap["mean"], 0, line_style(result["learner"]), low=gap["low"], high=gap["high"],
             text=f"{found['statement']}.", learner=result["learner"], row=True,
         ))  # fmt: skip
     if not traces:
         return None
-    first = _name(ranked[0], learners)
+    first = ranked[0]["label"]
     zero = {"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": {"color": INK, "width": 1.2}}
-    return Chart(
-        name=f"differences-{place + 1}", title=f"Paired differences of expected regret from {first}; {panel['title']}",
+    return panel_chart(
+        panel, "differences", f"Paired differences of expected regret from {first}",
         traces=traces, height=70 + 26 * len(traces), columns=("learner", "difference", "low", "high"),
         layout={"xaxis": axis("difference of expected regret", rangemode="tozero"),
                 "yaxis": {"automargin": True}, "showlegend": False, "shapes": [zero]},
-        options={"panel": place, "rows": True},
+        options={"rows": True},
     )  # fmt: skip
 
 
-def _growth(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
+def _growth(panel: Data) -> Chart:
     """The local exponent against K."""
-    traces = _curves(place, panel, learners, "local_exponent", grid="coarse")
-    promise = panel_promise(panel, learners)
+    traces = _curves(panel, "local_exponent", grid="coarse")
+    promise = panel_promise(panel)
     ends = [min(WINDOW * panel["coarse"][0], panel["coarse"][-1]), panel["coarse"][-1]]
     if promise is not None:
         traces.append(reference("the theorem's rate", ends, [promise, promise], dash="6px,3px"))
     traces.append(reference("linear: nothing is learned", ends, [1.0, 1.0]))
-    return Chart(
-        name=f"growth-{place + 1}", title=f"Local exponent of the expected regret against episodes; {panel['title']}",
+    return panel_chart(
+        panel, "growth", "Local exponent of the expected regret against episodes",
         traces=traces, columns=("learner", "episodes", "local exponent", "low", "high"),
         layout={"xaxis": axis("episodes, K", log=True),
                 "yaxis": axis("local exponent", range=[0.0, 1.35]), "showlegend": True},
-        options={"panel": place, "best": True},
+        options={"best": True},
     )  # fmt: skip
 
 
-def _seeds(place: int, panel: Data, learners: Sequence[Data]) -> Chart:
+def _seeds(panel: Data) -> Chart:
     """A thin line for each seed; those of a learner are one trace, with gaps."""
     traces = []
     for result in panel["results"]:
-        if learners[result["learner"]]["card"]["sees"] == TRUTH:
+        if result["card"]["sees"] == TRUTH:
             continue
         style = line_style(result["learner"])
         x = [one for _ in result["seed_regrets"] for one in (*panel["coarse"], None)]
         y = [one for values in result["seed_regrets"] for one in (*values, None)]
-        name = _name(result, learners)
+        name = result["label"]
         trace = line(name, x, y, style, markers=False, learner=result["learner"],
-                     steps=_steps(place, result, "coarse"), speed=result["seconds_per_step"], seeds=True)  # fmt: skip
+                     steps=_steps(panel, result, "coarse"), speed=result["seconds_per_step"], seeds=True)  # fmt: skip
         trace["line"]["width"] = 1.2
         trace["meta"]["role"] = "seeds"
         trace["hovertemplate"] = f"{plain(name)}: %{{y:,.4~r}}<extra></extra>"
         traces.append(trace)
-    return Chart(
-        name=f"seeds-{place + 1}", title=f"Expected regret of each seed against episodes; {panel['title']}",
+    return panel_chart(
+        panel, "seeds", "Expected regret of each seed against episodes",
         traces=traces, columns=("learner", "episodes", "expected regret"), height=400,
         layout={"xaxis": axis("episodes, K", log=True), "yaxis": axis("expected regret so far", log=True),
                 "showlegend": True},
-        options={"panel": place, "scales": True, "units": True, "best": True},
+        options={"scales": True, "units": True, "best": True},
     )  # fmt: skip
 
 
-def _terms(place: int, panel: Data, learners: Sequence[Data]) -> Chart | None:
+def _terms(panel: Data) -> Chart | None:
     """Bars with intervals for the terms of the realised regret and their sum; one scale for all learners."""
     results = [result for result in panel["results"] if result["terms"]]
     if not results:
@@ -234,7 +223,7 @@ def _terms(place: int, panel: Data, learners: Sequence[Data]) -> Chart | None:
         estimates = [result["terms"].get(name) for name in names] + [result["numbers"]["regret"]]
         means = [None if one is None else one["mean"] for one in estimates]
         up, down = ([_reach(one, side) for one in estimates] for side in ("high", "low"))
-        style, name = line_style(result["learner"]), _name(result, learners)
+        style, name = line_style(result["learner"]), result["label"]
         traces.append({
             "type": "bar", "orientation": "h", "name": plain(name), "x": means, "y": [*names, "realised regret"],
             "error_x": {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "color": INK,
@@ -245,12 +234,11 @@ def _terms(place: int, panel: Data, learners: Sequence[Data]) -> Chart | None:
             "hovertemplate": f"{plain(name)}, %{{y}}: %{{x:,.4~r}}<extra></extra>",
             "meta": {"role": "bar", "learner": result["learner"]},
         })  # fmt: skip
-    return Chart(
-        name=f"terms-{place + 1}", title=f"Terms of the realised regret; {panel['title']}", traces=traces,
+    return panel_chart(
+        panel, "terms", "Terms of the realised regret", traces=traces,
         layout={"xaxis": axis("mean over seeds"), "barmode": "group",
                 "yaxis": {"automargin": True, "autorange": "reversed"}, "showlegend": True},
         height=130 + 45 * (len(names) + 1), columns=("learner", "value", "term", "low", "high"),
-        options={"panel": place},
     )  # fmt: skip
 
 
@@ -266,15 +254,15 @@ SHARES = {
 """Curves of learners that test whether a pair is known, and the titles of their axes."""
 
 
-def _share(kind: str, place: int, panel: Data, learners: Sequence[Data]) -> Chart | None:
-    traces = _curves(place, panel, learners, kind)
+def _share(kind: str, panel: Data) -> Chart | None:
+    traces = _curves(panel, kind)
     nothing = all(result["numbers"]["known_share"]["mean"] in (None, 0.0) for result in panel["results"])
     if not traces or (kind == "known" and nothing):
         return None
     up = {"range": [0.0, 1.02]} if kind == "known" else {"rangemode": "tozero"}
-    return Chart(
-        name=f"{kind}-{place + 1}", title=f"{SHARES[kind].capitalize()}; {panel['title']}", traces=traces,
+    return panel_chart(
+        panel, kind, SHARES[kind].capitalize(), traces=traces,
         layout={"xaxis": axis("episodes, K", log=True), "yaxis": axis(SHARES[kind], **up), "showlegend": True},
         height=320, columns=("learner", "episodes", SHARES[kind], "low", "high"),
-        options={"panel": place, "units": True, "best": True},
+        options={"units": True, "best": True},
     )  # fmt: skip

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from goalbound.experiments.report.phrases import humanize, joined, percent
-from goalbound.experiments.report.ranking import card_of, label_of
 from goalbound.learners.card import PROVEN
 from goalbound.terminal import pluralize
 
 Data = Mapping[str, Any]
 
 
-def guarantees(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+def guarantees(panel: Data) -> Iterable[str]:
     """Whether the sets held the truth and the regret is below its bound, learner by learner."""
     for result in panel["results"]:
-        said = [*_coverage(result), *_bounds(result, learners)]
+        said = [*_coverage(result), *_bounds(result)]
         if said:
-            yield f"{label_of(result, learners)}: {'; '.join(said)}."
+            yield f"{result['label']}: {'; '.join(said)}."
 
 
 def _coverage(result: Data) -> Iterable[str]:
@@ -30,13 +29,13 @@ def _coverage(result: Data) -> Iterable[str]:
     yield text if all(covered) or share is None else f"{text}, and in {percent(share)} of the intervals"
 
 
-def _bounds(result: Data, learners: Sequence[Data]) -> Iterable[str]:
+def _bounds(result: Data) -> Iterable[str]:
     shares = bound_shares(result)
     if not shares:
         return
     below, most = sum(share < 1.0 for share in shares), max(shares)
     reached = f"at most {percent(most)} of it" if below == len(shares) else f"up to {most:.3g} times it"
-    unproven = "" if card_of(result, learners)["guarantee"] == PROVEN else "; for these widths the bound is not proven"
+    unproven = "" if result["card"]["guarantee"] == PROVEN else "; for these widths the bound is not proven"
     runs = f"{below} of {pluralize(len(shares), 'run')}"
     yield f"the realised regret is below the a-posteriori bound in {runs} ({reached}{unproven})"
 
@@ -56,10 +55,10 @@ def abandoned_some(result: Data) -> bool:
     return bool(result["numbers"]["abandoned"]["mean"])
 
 
-def abandoned(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+def abandoned(panel: Data) -> Iterable[str]:
     """Who gave up episodes at the step limit, and what that means."""
     some = [
-        f"{humanize(sum(result['numbers']['abandoned']['values']))} by {label_of(result, learners)}"
+        f"{humanize(sum(result['numbers']['abandoned']['values']))} by {result['label']}"
         for result in sorted(panel["results"], key=lambda one: -(one["numbers"]["abandoned"]["mean"] or 0.0))
         if abandoned_some(result)
     ]

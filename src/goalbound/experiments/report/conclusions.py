@@ -10,7 +10,7 @@ from goalbound.experiments.comparisons import AHEAD, EQUAL, MIN_SEEDS, ONE_SEED
 from goalbound.experiments.report.claims import abandoned, abandoned_some, guarantees
 from goalbound.experiments.report.growth import growth
 from goalbound.experiments.report.phrases import divided, humanize, joined, pluralize_grouped, supported, with_interval
-from goalbound.experiments.report.ranking import card_of, competing, difference, label_of
+from goalbound.experiments.report.ranking import competing, difference
 from goalbound.learners.card import CELLS, NOTHING, PROVEN
 from goalbound.terminal import pluralize
 
@@ -35,66 +35,59 @@ BLIND = (
 
 def headline(data: Data) -> str:
     """The learner with least regret in each panel, counted; empty with fewer than two panels to compare."""
-    learners = data["learners"]
-    ranked = [found for panel in data["panels"] if len(found := competing(panel, learners)) > 1]
+    ranked = [found for panel in data["panels"] if len(found := competing(panel)) > 1]
     if len(ranked) < 2:
         return ""
-    first = [found[0]["learner"] for found in ranked]
-    counts = {learner: first.count(learner) for learner in dict.fromkeys(first)}
-    said = [f"{_full_label(learners[learner])} in {count}" for learner, count in counts.items()]
-    ahead = sum(_leads(panel, learners) for panel in data["panels"])
+    first = [found[0]["full_label"] for found in ranked]
+    said = [f"{label} in {first.count(label)}" for label in dict.fromkeys(first)]
+    ahead = sum(_leads(panel) for panel in data["panels"])
     return (
         f"Least expected regret, over {len(first)} settings: {joined(said)}. "
         f"The lead over the runner-up is significant in {ahead} of {len(first)}."
     )
 
 
-def _leads(panel: Data, learners: Sequence[Data]) -> bool:
+def _leads(panel: Data) -> bool:
     """Whether the first is significantly ahead of the second."""
-    ranked = competing(panel, learners)
+    ranked = competing(panel)
     return len(ranked) > 1 and _is_ahead(panel, ranked[0]["learner"], ranked[1]["learner"])
-
-
-def _full_label(learner: Data) -> str:
-    return f"{learner['label']}{learner['label_suffix']}"
 
 
 def caveat(data: Data) -> str:
     """The limits of the comparison; empty without a comparison."""
-    learners = data["learners"]
-    if not any(len(competing(panel, learners)) > 1 for panel in data["panels"]):
+    if not any(len(competing(panel)) > 1 for panel in data["panels"]):
         return ""
     contexts = any(panel["context_size"] > 1 for panel in data["panels"])
-    blind = any(one["card"] and one["card"]["sees"] in (NOTHING, CELLS) and one["card"]["quantity"] for one in learners)
+    cards = [one["card"] for one in data["learners"] if one["card"]]
+    blind = any(card["sees"] in (NOTHING, CELLS) and card["quantity"] for card in cards)
     return CAVEAT + (BLIND if contexts and blind else "")
 
 
 def conclusions(data: Data) -> list[dict[str, Any]]:
     """For each panel its title, the answer in one or two sentences, and the other results."""
-    learners = data["learners"]
     parts = (_ranking, _outliers, growth, guarantees, abandoned)
     return [
         {
             "title": panel["title"],
-            "answer": list(_answer(panel, learners)),
-            "sentences": [sentence for part in parts for sentence in part(panel, learners)],
+            "answer": list(_answer(panel)),
+            "sentences": [sentence for part in parts for sentence in part(panel)],
         }
         for panel in data["panels"]
     ]
 
 
-def _answer(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+def _answer(panel: Data) -> Iterable[str]:
     """Who had the least regret and by how much, and whether it is chance."""
-    ranked = competing(panel, learners)
+    ranked = competing(panel)
     if not ranked:
         return
     best, episodes = ranked[0], pluralize_grouped(panel["episode"][-1])
-    name, regret = _full_label(learners[best["learner"]]), with_interval(best["numbers"]["expected_regret"])
+    name, regret = best["full_label"], with_interval(best["numbers"]["expected_regret"])
     if len(ranked) == 1:
         yield f"{name} had an expected regret of {regret} after {episodes}."
         return
     second = ranked[1]
-    other = f"{with_interval(second['numbers']['expected_regret'])} for {label_of(second, learners)}"
+    other = f"{with_interval(second['numbers']['expected_regret'])} for {second['label']}"
     yield f"After {episodes}, {name} had the least expected regret: {regret}, against {other}, the runner-up."
     yield _lead(panel, best["learner"], second["learner"])
 
@@ -120,41 +113,39 @@ def _lead(panel: Data, first: int, second: int) -> str:
     return f"The lead of {with_interval(found['difference'])} may be chance ({tested}{few}){contexts}."
 
 
-def _ranking(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
-    ranked = competing(panel, learners)
+def _ranking(panel: Data) -> Iterable[str]:
+    ranked = competing(panel)
     if not ranked:
         return
     best, episodes = ranked[0], panel["episode"][-1]
     per = supported(divided(best["numbers"]["expected_regret"], episodes))[0]
     optimal = humanize(best["optimal_loss"] / episodes)
-    name = label_of(best, learners)
+    name = best["label"]
     yield f"The regret of {name} is {per} per episode; the best policies lose {optimal} per episode."
     if len(ranked) > MAX_LISTED:
-        yield from _order(panel, learners, ranked)
-        yield from _best_of_each_kind(panel, learners, ranked)
+        yield from _order(panel, ranked)
+        yield from _best_of_each_kind(panel, ranked)
         return
     if len(ranked) > 2:
-        others = [
-            f"{label_of(one, learners)} had {with_interval(one['numbers']['expected_regret'])}" for one in ranked[2:]
-        ]
+        others = [f"{one['label']} had {with_interval(one['numbers']['expected_regret'])}" for one in ranked[2:]]
         yield f"Of the others, {joined(others)}."
-        yield from _others(panel, learners, ranked)
+        yield from _others(panel, ranked)
 
 
-def _others(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+def _others(panel: Data, ranked: Sequence[Data]) -> Iterable[str]:
     """Which of the learners after the second the first is significantly ahead of."""
     rest = [one for one in ranked[2:] if len(one["seeds"]) > 1]
     first = ranked[0]["learner"]
-    behind = [label_of(one, learners) for one in rest if _is_ahead(panel, first, one["learner"])]
-    equal = [label_of(one, learners) for one in rest if _may_be_equal(panel, first, one["learner"])]
-    name = label_of(ranked[0], learners)
+    behind = [one["label"] for one in rest if _is_ahead(panel, first, one["learner"])]
+    equal = [one["label"] for one in rest if _may_be_equal(panel, first, one["learner"])]
+    name = ranked[0]["label"]
     if behind:
         yield f"{name} is significantly ahead of {joined(behind)}."
     if equal:
         yield f"Whether {name} is ahead of {joined(equal)} cannot be said with these seeds."
 
 
-def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+def _order(panel: Data, ranked: Sequence[Data]) -> Iterable[str]:
     """All learners by regret; those not significantly different from the first of a group share it."""
     groups: list[list[Data]] = []
     for result in ranked:
@@ -162,7 +153,7 @@ def _order(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Ite
             groups[-1].append(result)
         else:
             groups.append([result])
-    said = [", ".join(f"{label_of(one, learners)} {_marked_regret(one)}" for one in group) for group in groups]
+    said = [", ".join(f"{one['label']} {_marked_regret(one)}" for one in group) for group in groups]
     note = (
         " An asterisk marks abandoned episodes: the true regret is larger." if any(map(abandoned_some, ranked)) else ""
     )
@@ -194,30 +185,30 @@ def _is_ahead(panel: Data, one: int, two: int) -> bool:
     return found is not None and found["verdict"] == AHEAD and found["better"] == one
 
 
-def _best_of_each_kind(panel: Data, learners: Sequence[Data], ranked: Sequence[Data]) -> Iterable[str]:
+def _best_of_each_kind(panel: Data, ranked: Sequence[Data]) -> Iterable[str]:
     """The first of those with the constants of a paper, and of those that do not see the context, if others win."""
     least = ranked[0]["numbers"]["expected_regret"]["mean"]
-    kinds = [("with proven constants", [one for one in ranked if card_of(one, learners)["guarantee"] == PROVEN])]
+    kinds = [("with proven constants", [one for one in ranked if one["card"]["guarantee"] == PROVEN])]
     if panel["context_size"] > 1:
         for sees, words in ((NOTHING, "that never see the context"), (CELLS, "that see only the cell of the context")):
-            kinds.append((words, [one for one in ranked if card_of(one, learners)["sees"] == sees]))
+            kinds.append((words, [one for one in ranked if one["card"]["sees"] == sees]))
     for words, results in kinds:
         if results and results[0] is not ranked[0]:
             regret = results[0]["numbers"]["expected_regret"]
             times = f", {humanize(round(regret['mean'] / least, 1))} times the least" if least > 0.0 else ""
-            yield f"Of the learners {words}, {label_of(results[0], learners)} did best: {with_interval(regret)}{times}."
+            yield f"Of the learners {words}, {results[0]['label']} did best: {with_interval(regret)}{times}."
 
 
-def _outliers(panel: Data, learners: Sequence[Data]) -> Iterable[str]:
+def _outliers(panel: Data) -> Iterable[str]:
     """Seeds with far more regret than the median: the mean and its band say little about such a learner."""
     said = []
-    for result in competing(panel, learners):
+    for result in competing(panel):
         values = result["numbers"]["expected_regret"]["values"]
         usual, worst = median(values), max(values)
         limit = max(OUTLIER_FACTOR * usual, OUTLIER_MIN_SHARE * result["optimal_loss"])
         if len(values) > 2 and worst > limit:
             seeds = f"{sum(value > limit for value in values)} of {pluralize(len(values), 'seed')}"
             where = f"{humanize(worst)} on seed {result['seeds'][values.index(worst)]}, median {humanize(usual)}"
-            said.append(f"{label_of(result, learners)} on {seeds} ({where})")
+            said.append(f"{result['label']} on {seeds} ({where})")
     if said:
         yield f"Single seeds went far worse than the median: {joined(said)}."

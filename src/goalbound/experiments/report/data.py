@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -35,9 +34,6 @@ if TYPE_CHECKING:
     from goalbound.experiments.spec import ExperimentSpec
     from goalbound.experiments.summary import Group, Summary
 
-Labels = tuple[str, str, str]
-"""Of the problem, the contexts and the learner: what a group is known by."""
-
 
 def report_data(
     spec: ExperimentSpec,
@@ -64,10 +60,9 @@ def report_data(
         ``episode`` [n], and ``results`` with curves, numbers, terms, fields over contexts), ``alarms``, ``failures``,
         ``missing``, ``provenance``, and ``phrases``: the same as sentences.
     """
-    wanted = spec.runs() if runs is None else runs
-    groups = group_runs(records, wanted)
-    requested = _requested_runs(wanted, groups)
+    groups = group_runs(records, spec.runs() if runs is None else runs)
     labels = list(dict.fromkeys(group.learner for group in groups))
+    learners = [_learner(place, label, groups) for place, label in enumerate(labels)]
     data: dict[str, Any] = {
         "name": spec.name,
         "question": spec.question,
@@ -80,12 +75,12 @@ def report_data(
             for one in columns.summarised()
             if one.in_report
         ],
-        "learners": [_learner(place, label, groups, requested) for place, label in enumerate(labels)],
-        "problems": _components("problem", groups, requested),
-        "contexts": _components("contexts", groups, requested),
-        "panels": _panels(groups, summary, labels),
+        "learners": learners,
+        "problems": _components("problem", groups),
+        "contexts": _components("contexts", groups),
+        "panels": _panels(groups, summary, learners),
         "alarms": alarms(summary),
-        **_incomplete_runs(groups, requested, list(failures)),
+        **_incomplete_runs(groups, list(failures)),
         "provenance": _provenance(groups, list(times)),
     }
     data["phrases"] = {
@@ -110,22 +105,10 @@ def alarms(summary: Summary) -> list[dict[str, Any]]:
     ]
 
 
-def _requested_runs(wanted: Sequence[RunSpec], runs: Sequence[RunGroup]) -> dict[Labels, list[RunSpec]]:
-    """The runs of each group, in the order of the seeds: those of the spec, or of records that it does not have."""
-    alike: dict[str, list[RunSpec]] = {}
-    for run in wanted:
-        alike.setdefault(json.dumps({**run.as_json(labels=False), "seed": None}, sort_keys=True), []).append(run)
-    requested = {group.labels: [record.spec for record in group.records.values()] for group in runs}
-    requested.update((group.labels, same) for group, same in zip(runs, alike.values(), strict=False))
-    return requested
-
-
-def _learner(
-    place: int, label: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
-) -> dict[str, Any]:
+def _learner(place: int, label: str, runs: Sequence[RunGroup]) -> dict[str, Any]:
     """A learner, its settings, the constants that it used on each problem, and its card: None without a record."""
     mine = [group for group in runs if group.learner == label]
-    component = requested[mine[0].labels][0].learner
+    component = mine[0].specs[0].learner
     used = {group.problem: _settings(group) for group in mine if group.records}
     cards = [record.card for group in mine for record in group.records.values()]
     card = weakest(cards) if cards else None
@@ -159,13 +142,11 @@ def _first(group: RunGroup) -> RunRecord:
     return next(iter(group.records.values()))
 
 
-def _components(
-    kind: str, runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]]
-) -> list[dict[str, Any]]:
+def _components(kind: str, runs: Sequence[RunGroup]) -> list[dict[str, Any]]:
     """The problems or the sources of contexts: name, settings, and what records say about their size."""
     found: dict[str, dict[str, Any]] = {}
     for group in runs:
-        component = getattr(requested[group.labels][0], kind)
+        component = getattr(group.specs[0], kind)
         component = found.setdefault(
             getattr(group, kind),
             {
@@ -188,19 +169,20 @@ def _summary(kind: str, use: str) -> str:
     return f"{text[:1].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
-def _panels(runs: Sequence[RunGroup], summary: Summary, labels: Sequence[str]) -> list[dict[str, Any]]:
+def _panels(runs: Sequence[RunGroup], summary: Summary, learners: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """One for each problem and source of contexts that has a record."""
     summed = {group.labels: group for group in summary.groups}
     tasks: dict[str, list[RunGroup]] = {}
     for group in runs:
         if group.records:
             tasks.setdefault(group.task, []).append(group)
+    labels = [learner["label"] for learner in learners]
     panels = []
-    for groups in tasks.values():
+    for place, groups in enumerate(tasks.values()):
         problem, contexts = groups[0].problem, groups[0].contexts
         compared = [one for one in summary.differences if (one.problem, one.contexts) == (problem, contexts)]
-        panel = _panel(groups, [summed[group.labels] for group in groups], labels)
-        panels.append(panel | {"differences": [_difference(one, labels) for one in compared]})
+        panel = _panel(groups, [summed[group.labels] for group in groups], learners)
+        panels.append({"place": place, **panel, "differences": [_difference(one, labels) for one in compared]})
     return [panel | {"title": _title(panel, panels)} for panel in panels]
 
 
@@ -212,13 +194,16 @@ def _title(panel: Mapping[str, Any], panels: Sequence[Mapping[str, Any]]) -> str
     return f"{problem}, contexts {contexts}"
 
 
-def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence[str]) -> dict[str, Any]:
+def _panel(
+    groups: Sequence[RunGroup], summed: Sequence[Group], learners: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     metadata = _first(groups[0]).metadata
     size = int(metadata["problem"]["context_size"])
     grid = episode_grid(groups)
     fields, policies = [regret_maps(group) for group in groups], policy_maps(groups)
+    named = {learner["label"]: _named(place, learner) for place, learner in enumerate(learners)}
     results = [
-        _result(group, numbers, grid) | {"learner": labels.index(group.learner), "simplex": field, "policy": policy}
+        {**named[group.learner], **_result(group, numbers, grid), "simplex": field, "policy": policy}
         for group, numbers, field, policy in zip(groups, summed, fields, policies["learned"], strict=True)
     ]
     return {
@@ -231,6 +216,17 @@ def _panel(groups: Sequence[RunGroup], summed: Sequence[Group], labels: Sequence
         "coarse": coarse_grid(grid).tolist(),
         "policies": policies["best"],
         "results": results,
+    }
+
+
+def _named(place: int, learner: Mapping[str, Any]) -> dict[str, Any]:
+    """The place of a learner, and what is said of it beside each result."""
+    return {
+        "learner": place,
+        "label": learner["label"],
+        "full_label": f"{learner['label']}{learner['label_suffix']}",
+        "tag": learner["tag"],
+        "card": learner["card"],
     }
 
 
@@ -287,16 +283,14 @@ def _difference(one: Difference, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _incomplete_runs(
-    runs: Sequence[RunGroup], requested: Mapping[Labels, Sequence[RunSpec]], failures: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _incomplete_runs(runs: Sequence[RunGroup], failures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Runs that failed, and those that have neither a record nor a failure."""
     done = {record.spec.id for group in runs for record in group.records.values()}
     broken = {str(one["id"]): one for one in failures if str(one["id"]) not in done}
     failed, missing = [], []
     for group in runs:
         where = dict(zip(("problem", "contexts", "learner"), group.labels, strict=True))
-        left = [run for run in requested[group.labels] if run.id not in done]
+        left = [run for run in group.specs if run.id not in done]
         for run in left:
             if run.id in broken:
                 words = {name: str(broken[run.id].get(name, "")) for name in ("error", "traceback")}

@@ -19,14 +19,33 @@ TERNARY = 360
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 
 
-def simplex_charts(place: int, panel: Data, learners: Sequence[Data]) -> list[Chart]:
+def panel_chart(
+    panel: Data,
+    kind: str,
+    title: str,
+    *,
+    part: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    **chart: Any,
+) -> Chart:
+    """A chart of a panel: its name has the number of the panel, and of the part that it shows."""
+    numbers = [panel["place"] + 1] if part is None else [panel["place"] + 1, part]
+    return Chart(
+        name="-".join([kind, *map(str, numbers)]),
+        title=f"{title}; {panel['title']}",
+        options={"panel": panel["place"], **(options or {})},
+        **chart,
+    )
+
+
+def simplex_charts(panel: Data) -> list[Chart]:
     """Expected regret per episode by context."""
     shown = [result for result in panel["results"] if result["simplex"]]
     if not shown:
         return []
     if panel["context_size"] == 3:
         most = max(max(_there(result["simplex"][0]["value"]), default=0.0) for result in shown)
-        return [_triangle(place, panel, result, learners, most) for result in shown]
+        return [_triangle(panel, result, most) for result in shown]
     parts = range(1 if panel["context_size"] == 2 else panel["context_size"])
     values = {
         part: [
@@ -36,7 +55,7 @@ def simplex_charts(place: int, panel: Data, learners: Sequence[Data]) -> list[Ch
     }
     most = max((max(_there(curve), default=0.0) for curves in values.values() for curve in curves), default=0.0)
     return [
-        _along(place, panel, part, list(zip(shown, curves, strict=True)), learners, most)
+        _along(panel, part, list(zip(shown, curves, strict=True)), most)
         for part, curves in values.items()
         if all(curves)
     ]
@@ -47,23 +66,22 @@ def _there(values: Sequence[float | None]) -> list[float]:
 
 
 def _along(
-    place: int, panel: Data, part: int, shown: Sequence[tuple[Data, Sequence[float | None]]], learners: Sequence[Data],
-    most: float,
+    panel: Data, part: int, shown: Sequence[tuple[Data, Sequence[float | None]]], most: float
 ) -> Chart:  # fmt: skip
     """Regret per episode against the weight of a component, up to the most of all components."""
     bins, name = panel["bins"], panel["components"][part]
     middles = [(one + 0.5) / bins for one in range(bins)]
     traces = [
-        line(learners[result["learner"]]["label"], middles, values, line_style(result["learner"]),
+        line(result['label'], middles, values, line_style(result["learner"]),
              learner=result["learner"])
         for result, values in shown
     ]  # fmt: skip
-    return Chart(
-        name=f"simplex-{place + 1}-{part + 1}", title=f"Regret per episode against {name}; {panel['title']}",
+    return panel_chart(
+        panel, "simplex", f"Regret per episode against {name}", part=part + 1,
         traces=traces, height=320, columns=("learner", f"weight of {name}", "expected regret per episode"),
         layout={"xaxis": axis(f"weight of {name}", range=[0.0, 1.0]), "showlegend": True,
                 "yaxis": axis("expected regret per episode", range=[0.0, 1.05 * (most or 1.0)])},
-        options={"panel": place, "best": True},
+        options={"best": True},
     )  # fmt: skip
 
 
@@ -123,7 +141,7 @@ def _heat_points(corners: Sequence[Sequence[float]], values: Sequence[float | No
     }
 
 
-def _triangle(place: int, panel: Data, result: Data, learners: Sequence[Data], most: float) -> Chart:
+def _triangle(panel: Data, result: Data, most: float) -> Chart:
     """The cells of a triangle; where no episode had such a context there is an open mark."""
     (field,), bins = result["simplex"], panel["bins"]
     corners = []
@@ -133,7 +151,7 @@ def _triangle(place: int, panel: Data, result: Data, learners: Sequence[Data], m
         corners.append((first, second, 1.0 - first - second))
     met = [at for at, count in enumerate(field["count"]) if count]
     empty = [at for at, count in enumerate(field["count"]) if not count]
-    name = learners[result["learner"]]["label"]
+    name = result["label"]
     names = panel["components"]
     traces = [_heat_points(
         [corners[at] for at in met], [field["value"][at] for at in met], name=plain(name), marker={"cmax": most},
@@ -142,11 +160,11 @@ def _triangle(place: int, panel: Data, result: Data, learners: Sequence[Data], m
     )]  # fmt: skip
     if empty:
         traces.append(_open_points([corners[at] for at in empty], "no episode"))
-    return Chart(
-        name=f"simplex-{place + 1}-{result['learner'] + 1}",
-        title=f"Regret per episode of {name} by context; {panel['title']}", traces=traces, height=TERNARY,
+    return panel_chart(
+        panel, "simplex", f"Regret per episode of {name} by context", part=result["learner"] + 1,
+        traces=traces, height=TERNARY,
         columns=("learner", *names, "expected regret per episode"),
-        layout={**_ternary(panel), "showlegend": False}, options={"panel": place},
+        layout={**_ternary(panel), "showlegend": False},
     )  # fmt: skip
 
 
@@ -165,7 +183,7 @@ def _open_points(corners: Sequence[Sequence[float]], text: str, symbol: str = "c
     }  # fmt: skip
 
 
-def policy_charts(place: int, panel: Data, learners: Sequence[Data]) -> list[Chart]:
+def policy_charts(panel: Data) -> list[Chart]:
     """Where each of the best policies is best, and the gap of each learned policy; for two and three components."""
     if panel["policies"] is None or panel["context_size"] not in (2, 3):
         return []
@@ -173,10 +191,10 @@ def policy_charts(place: int, panel: Data, learners: Sequence[Data]) -> list[Cha
     if not shown:
         return []
     if panel["context_size"] == 2:
-        return [_policy_lines(place, panel, shown, learners)]
+        return [_policy_lines(panel, shown)]
     most = max(max(_there(result["policy"]["gap"]), default=0.0) for result in shown)
-    gaps = [_gap_triangle(place, panel, result, learners, most) for result in shown]
-    return [_best_triangle(place, panel), *gaps]
+    gaps = [_gap_triangle(panel, result, most) for result in shown]
+    return [_best_triangle(panel), *gaps]
 
 
 def policy_names(best: Sequence[int]) -> dict[int, str]:
@@ -189,21 +207,21 @@ def policy_names(best: Sequence[int]) -> dict[int, str]:
     return {number: f"P{place}" for place, number in enumerate(order, start=1)}
 
 
-def _policy_lines(place: int, panel: Data, shown: Sequence[Data], learners: Sequence[Data]) -> Chart:
+def _policy_lines(panel: Data, shown: Sequence[Data]) -> Chart:
     """The gap of each learned policy along the first component; below, the best policy of each stretch."""
     best = panel["policies"]
     first = [context[0] for context in best["contexts"]]
     order = sorted(range(len(first)), key=lambda at: first[at])
     x = [first[at] for at in order]
     traces = [
-        line(learners[result["learner"]]["label"], x, [result["policy"]["gap"][at] for at in order],
+        line(result['label'], x, [result["policy"]["gap"][at] for at in order],
              line_style(result["learner"]), learner=result["learner"])
         for result in shown
     ]  # fmt: skip
     for result in shown:
         improper = [first[at] for at in order if result["policy"]["improper"][at]]
         if improper:
-            traces.append(_crosses(learners[result["learner"]]["label"], improper, result["learner"]))
+            traces.append(_crosses(result["label"], improper, result["learner"]))
     shapes, notes, start = [], [], 0
     numbers, names = [best["best"][at] for at in order], policy_names(best["best"])
     for at in range(1, len(numbers) + 1):
@@ -218,12 +236,12 @@ def _policy_lines(place: int, panel: Data, shown: Sequence[Data], learners: Sequ
                       "text": names[numbers[start]]})  # fmt: skip
         start = at
     return Chart(
-        name=f"policies-{place + 1}", title=f"Gap of the learned policies against {panel['components'][0]}",
+        name=f"policies-{panel['place'] + 1}", title=f"Gap of the learned policies against {panel['components'][0]}",
         traces=traces, columns=("learner", panel["components"][0], "gap"), height=360,
         layout={"xaxis": axis(f"weight of {panel['components'][0]}", range=[0.0, 1.0]), "shapes": shapes,
                 "yaxis": axis("loss above the best policy's", rangemode="tozero"), "annotations": notes,
                 "showlegend": True, "margin": {"t": 40}},
-        options={"panel": place, "best": True},
+        options={"panel": panel["place"], "best": True},
     )  # fmt: skip
 
 
@@ -238,7 +256,7 @@ def _crosses(name: str, x: Sequence[float], learner: int) -> Trace:
     }  # fmt: skip
 
 
-def _best_triangle(place: int, panel: Data) -> Chart:
+def _best_triangle(panel: Data) -> Chart:
     """One trace for each best policy, the most frequent ones first."""
     best, contexts = panel["policies"]["best"], panel["policies"]["contexts"]
     names, traces = policy_names(best), []
@@ -251,11 +269,10 @@ def _best_triangle(place: int, panel: Data) -> Chart:
     rare = [at for at, one in enumerate(best) if one not in frequent_policies(best)]
     if rare:
         traces.append(_open_points([contexts[at] for at in rare], "another") | {"showlegend": True})
-    return Chart(
-        name=f"best-policy-{place + 1}", title=f"Best policy by context; {panel['title']}", traces=traces,
-        height=TERNARY,
+    return panel_chart(
+        panel, "best-policy", "Best policy by context", traces=traces, height=TERNARY,
         layout={**_ternary(panel), "showlegend": True, "legend": {"orientation": "v", "x": 0.98, "y": 1.0}},
-        columns=("policy", *panel["components"], ""), options={"panel": place},
+        columns=("policy", *panel["components"], ""),
     )  # fmt: skip
 
 
@@ -264,9 +281,9 @@ def frequent_policies(best: Sequence[int]) -> list[int]:
     return list(policy_names(best))[:MAX_POLICIES]
 
 
-def _gap_triangle(place: int, panel: Data, result: Data, learners: Sequence[Data], most: float) -> Chart:
+def _gap_triangle(panel: Data, result: Data, most: float) -> Chart:
     policy, contexts = result["policy"], panel["policies"]["contexts"]
-    name = learners[result["learner"]]["label"]
+    name = result["label"]
     fine = [at for at, gap in enumerate(policy["gap"]) if gap is not None]
     improper = [at for at, count in enumerate(policy["improper"]) if count]
     traces = []
@@ -278,9 +295,8 @@ def _gap_triangle(place: int, panel: Data, result: Data, learners: Sequence[Data
         ))  # fmt: skip
     if improper:
         traces.append(_open_points([contexts[at] for at in improper], "not proper on some seed", "x-thin-open"))
-    return Chart(
-        name=f"gap-{place + 1}-{result['learner'] + 1}",
-        title=f"Gap of the learned policy of {name} by context; {panel['title']}", traces=traces, height=TERNARY,
+    return panel_chart(
+        panel, "gap", f"Gap of the learned policy of {name} by context", part=result["learner"] + 1,
+        traces=traces, height=TERNARY,
         columns=("learner", *panel["components"], "gap"), layout={**_ternary(panel), "showlegend": False},
-        options={"panel": place},
     )  # fmt: skip

@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 
 from goalbound.experiments.report import phrases, tables
 from goalbound.experiments.report.charts import TERMS
-from goalbound.experiments.report.ranking import competing, label_of
+from goalbound.experiments.report.ranking import competing
 from goalbound.learners.card import GUARANTEE_LABELS, NONE, ORACLE, PROVEN
 from goalbound.terminal import pluralize
 
@@ -27,7 +27,7 @@ def sections(data: Data) -> dict[str, Any]:
         "headline": data["phrases"]["headline"],
         "caveat": data["phrases"]["caveat"],
         "setup": data["phrases"]["setup"],
-        "panels": [_panel(place, panel, data) for place, panel in enumerate(data["panels"])],
+        "panels": [_panel(panel, data) for panel in data["panels"]],
         "learners": data["learners"],
         "guarantees": guarantee_options(data),
         "many": len(data["learners"]) > MANY,
@@ -56,29 +56,29 @@ def guarantee_options(data: Data) -> list[tuple[str, str]]:
     return [(name, label) for name, label in GUARANTEE_LABELS.items() if name in found]
 
 
-def _panel(place: int, panel: Data, data: Data) -> dict[str, Any]:
+def _panel(panel: Data, data: Data) -> dict[str, Any]:
     comparison = tables.comparison(panel, data)
     return {
-        "place": place,
+        "place": panel["place"],
         "title": panel["title"],
-        **{name: data["phrases"]["conclusions"][place][name] for name in ("answer", "sentences")},
+        **{name: data["phrases"]["conclusions"][panel["place"]][name] for name in ("answer", "sentences")},
         "comparison": comparison,
         "meanings": tables.meanings(comparison, data),
-        "differences": tables.differences(panel, data["learners"]),
-        "first": _first(panel, data),
+        "differences": tables.differences(panel),
+        "first": _first(panel),
         "size": panel["context_size"],
         "components": panel["components"],
         "nothing_known": _nothing_known(panel),
-        "results": [(result["learner"], data["learners"][result["learner"]]["label"]) for result in panel["results"]],
+        "results": [(result["learner"], result["label"]) for result in panel["results"]],
         "policies": tables.best_policies(panel),
         "changes": tables.policy_changes(panel),
-        "gaps": tables.policy_gaps(panel, data["learners"]),
+        "gaps": tables.policy_gaps(panel),
     }
 
 
-def _first(panel: Data, data: Data) -> str:
-    ranked = competing(panel, data["learners"])
-    return label_of(ranked[0], data["learners"]) if ranked else ""
+def _first(panel: Data) -> str:
+    ranked = competing(panel)
+    return ranked[0]["label"] if ranked else ""
 
 
 def _nothing_known(panel: Data) -> bool:

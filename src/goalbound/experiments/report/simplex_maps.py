@@ -45,12 +45,22 @@ def _line(cells: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _triangle(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The cells with i + j < bins. Contexts on the edge i + j = bins are counted in the cell that they touch."""
+    """The cells with i + j < bins, row by row."""
+    folded = fold_edges(cells)
+    return np.concatenate([row[: len(cells) - i] for i, row in enumerate(folded)])
+
+
+def fold_edges(cells: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A table [bins, bins] over two components; cells on the edge i + j = bins are added to those that they touch.
+
+    A context such as (1/2, 1/2, 0) is in parts 6 and 6 of 12, a cell that has only this point of the triangle.
+    """
+    folded = cells.copy()
     bins = len(cells)
-    kept = np.zeros_like(cells)
-    for i, j in np.argwhere(cells != 0.0):
-        kept[min(i, bins - 1 - j), j] += cells[i, j]
-    return np.concatenate([kept[i, : bins - i] for i in range(bins)])
+    for i in range(1, bins):
+        folded[i - 1, bins - i] += folded[i, bins - i]
+        folded[i, bins - i] = 0.0
+    return folded
 
 
 def _per_episode(count: NDArray[np.float64], regret: NDArray[np.float64]) -> SimplexMap:

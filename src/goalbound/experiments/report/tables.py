@@ -27,9 +27,9 @@ COMPUTED: Mapping[str, str] = {
 """Headings of what is computed here, and what they mean."""
 
 
-def named(learner: Data) -> Cell:
-    """A learner's tag and name."""
-    return Cell(learner["label"], tag=learner["tag"])
+def named(result: Data) -> Cell:
+    """The tag and the name of a learner."""
+    return Cell(result["label"], tag=result["tag"])
 
 
 def comparison(panel: Data, data: Data) -> Table:
@@ -48,7 +48,7 @@ def _row(panel: Data, result: Data, data: Data) -> list[tuple[str, Cell]]:
     """Headings and cells: those of the table of columns, and what is computed of them here."""
     wanted = len(result["seeds"]) + len(result["missing"])
     row = [
-        ("learner", named(data["learners"][result["learner"]])),
+        ("learner", named(result)),
         ("seeds", Cell(f"{len(result['seeds'])} of {wanted}" if result["missing"] else str(wanted),
                        len(result["seeds"]))),
     ]  # fmt: skip
@@ -101,13 +101,13 @@ def meanings(table: Table, data: Data) -> list[tuple[str, str]]:
     return [(head, known[head]) for head in table.heads if head in known]
 
 
-def differences(panel: Data, learners: Sequence[Data]) -> Table | None:
+def differences(panel: Data) -> Table | None:
     """Every pair of learners that has to learn, on the seeds that both have; None without any."""
     heads = ["less regret", "than", "by", "95% interval", "seeds with less", "p, corrected", "verdict", "contexts"]
-    rows = []
+    rows, results = [], {result["learner"]: result for result in panel["results"]}
     for one in panel["differences"]:
-        pair = [learners[one[side]] for side in ("better", "worse")]
-        if any(learner["card"]["sees"] == TRUTH for learner in pair):
+        pair = [results[one[side]] for side in ("better", "worse")]
+        if any(result["card"]["sees"] == TRUTH for result in pair):
             continue
         gap = one["difference"]
         mean, low, high = supported(gap)
@@ -124,12 +124,12 @@ def differences(panel: Data, learners: Sequence[Data]) -> Table | None:
     return Table(heads, rows, caption, texts=2)
 
 
-def policy_gaps(panel: Data, learners: Sequence[Data]) -> Table | None:
+def policy_gaps(panel: Data) -> Table | None:
     """Above three components: the contexts in rows."""
     results = [result for result in panel["results"] if result["policy"]]
     if panel["context_size"] <= 3 or panel["policies"] is None or not results:
         return None
-    heads = ["context", "best policy", *(f"{learners[one['learner']]['tag']} above the best" for one in results)]
+    heads = ["context", "best policy", *(f"{one['tag']} above the best" for one in results)]
     rows, names = [], policy_names(panel["policies"]["best"])
     for at, context in enumerate(panel["policies"]["contexts"]):
         mixed = ", ".join(

@@ -24,14 +24,6 @@ def test_cells_and_lattice_cells_cover_the_triangle_exactly_once():
     assert area(simplex.lattice_cell((0.3, 0.3, 0.4), 0.1)) == pytest.approx(whole / 50)  # two of 100 small triangles
 
 
-def test_contexts_on_the_edge_are_counted_in_a_cell_of_the_triangle():
-    table = np.zeros((12, 12))
-    table[6, 6] = 5.0  # (1/2, 1/2, 0): 6 + 6 = 12 is outside of the cells of the triangle
-    moved = simplex.fold_edges(table)
-    assert moved.sum() == 5.0
-    assert all(row + column < 12 for row, column in zip(*np.nonzero(moved), strict=True))
-
-
 @pytest.mark.parametrize(("width", "columns"), [(7.2, 3), (3.4, 2)])
 def test_panels_of_a_page_and_of_a_column_overlap_nowhere_and_end_within_the_figure(width, columns):
     names = ["LR-CSSP", "LR-CSSP, 0.1 x widths", "blind to the context"]

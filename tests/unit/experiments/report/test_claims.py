@@ -10,11 +10,11 @@ def test_the_share_of_the_bound_is_of_the_tightest_one(data):
 
 
 def test_only_audited_learners_are_spoken_of(data):
-    found = list(guarantees(data["panels"][0], data["learners"]))
+    found = list(guarantees(data["panels"][0]))
     assert [one.partition(":")[0] for one in found] == ["wide", "narrow"]
 
 
 def test_no_episode_was_abandoned(data):
     panel = data["panels"][0]
-    assert list(abandoned(panel, data["learners"])) == ["No episode was abandoned."]
+    assert list(abandoned(panel)) == ["No episode was abandoned."]
     assert not any(map(abandoned_some, panel["results"]))

@@ -12,13 +12,13 @@ from tests.support.report_cases import case, spec
 
 
 def test_two_components_are_an_axis_with_a_line_for_each_learner(data):
-    (chart,) = simplex_charts(0, data["panels"][0], data["learners"])
+    (chart,) = simplex_charts(data["panels"][0])
     assert [trace["name"] for trace in chart.traces] == ["wide", "narrow", "blind"]
     assert chart.traces[0]["x"][0] == pytest.approx(1 / 24)
 
 
 def test_three_components_are_triangles_on_one_scale(data):
-    charts = simplex_charts(1, data["panels"][1], data["learners"])
+    charts = simplex_charts(data["panels"][1])
     assert len(charts) == 3
     assert len({chart.traces[0]["marker"]["cmax"] for chart in charts}) == 1
     cells = charts[0].traces[0]
@@ -29,7 +29,7 @@ def test_three_components_are_triangles_on_one_scale(data):
 
 def test_more_components_have_a_chart_for_the_weight_of_each():
     data = report_data(**case(spec(seeds=1), context_size=5))
-    charts = simplex_charts(0, data["panels"][0], data["learners"])
+    charts = simplex_charts(data["panels"][0])
     assert [chart.layout["xaxis"]["title"]["text"] for chart in charts] == [
         f"weight of component {one}" for one in range(1, 6)
     ]
@@ -37,9 +37,9 @@ def test_more_components_have_a_chart_for_the_weight_of_each():
 
 def test_all_components_have_one_scale_and_crosses_mark_policies_that_are_not_proper(data):
     many = report_data(**case(spec(seeds=1), context_size=5))
-    charts = simplex_charts(0, many["panels"][0], many["learners"])
+    charts = simplex_charts(many["panels"][0])
     assert len({tuple(chart.layout["yaxis"]["range"]) for chart in charts}) == 1
-    (chart,) = policy_charts(0, data["panels"][0], data["learners"])
+    (chart,) = policy_charts(data["panels"][0])
     crosses = [trace for trace in chart.traces if trace["meta"]["role"] == "cell"]
     assert [trace["x"] for trace in crosses] == [[0.0], [0.0]]  # of the two learners with policies, at the last context
 
@@ -53,7 +53,7 @@ def test_the_regret_along_a_component_is_the_mean_over_the_cells_of_the_other():
 
 
 def test_stretches_of_one_best_policy_cover_the_axis(data):
-    (chart,) = policy_charts(0, data["panels"][0], data["learners"])
+    (chart,) = policy_charts(data["panels"][0])
     ends = [(shape["x0"], shape["x1"]) for shape in chart.layout["shapes"]]
     assert ends[0][0] == 0.0
     assert ends[-1][1] == 1.0
@@ -62,7 +62,7 @@ def test_stretches_of_one_best_policy_cover_the_axis(data):
 
 
 def test_the_best_policies_and_the_gaps_are_triangles(data):
-    best, *gaps = policy_charts(1, data["panels"][1], data["learners"])
+    best, *gaps = policy_charts(data["panels"][1])
     assert [trace["name"] for trace in best.traces] == ["P1", "P2", "P3"]
     assert sum(len(trace["a"]) for trace in best.traces) == 66
     assert len(gaps) == 2

@@ -1,13 +1,12 @@
 """The order of the learners of a panel."""
 
-from goalbound.experiments.report.ranking import card_of, competing, difference, label_of
+from goalbound.experiments.report.ranking import competing, difference
 
 
 def test_the_clairvoyant_does_not_compete_and_least_regret_is_first(data):
-    panel, learners = data["panels"][0], data["learners"]
-    ranked = competing(panel, learners)
-    assert [label_of(result, learners) for result in ranked] == ["narrow", "wide", "blind"]
-    assert card_of(ranked[2], learners)["sees"] == "nothing"
+    ranked = competing(data["panels"][0])
+    assert [result["label"] for result in ranked] == ["narrow", "wide", "blind"]
+    assert ranked[2]["card"]["sees"] == "nothing"
 
 
 def test_a_difference_is_found_whichever_is_named_first(data):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound.experiments.report import report_data, report_page
+from goalbound.experiments.report.simplex_maps import fold_edges
 from tests.support.report_cases import EPISODES, case, made, result_of, spec
 from tests.support.synthetic import simplex
 
@@ -61,3 +62,11 @@ def test_learned_policies_are_means_over_seeds_and_count_those_that_are_not_prop
     assert policy["gap"][-1] is None
     second = panel["policies"]["contexts"][20][1]
     assert policy["gap"][20] == pytest.approx(0.3 * second**3, rel=1e-3)
+
+
+def test_contexts_on_the_edge_are_counted_in_a_cell_of_the_triangle():
+    table = np.zeros((12, 12))
+    table[6, 6] = 5.0  # (1/2, 1/2, 0): 6 + 6 = 12 is outside of the cells of the triangle
+    moved = fold_edges(table)
+    assert moved.sum() == 5.0
+    assert all(row + column < 12 for row, column in zip(*np.nonzero(moved), strict=True))
