@@ -83,6 +83,7 @@ def _totals() -> dict[str, int]:
         "src, lines of code": sum(lines for lines, _ in code),
         "src, tokens": sum(tokens for _, tokens in code),
         "src, lines of JavaScript": _lines([file for file in _tracked("src/*.js") if "plotly" not in file.parts]),
+        "src, lines of TOML": _lines(_tracked("src/*.toml")),
         "src, fmt: skip": sum(_read(file).count("# fmt: skip") for file in _sources()),
         "tests, lines": _lines(_tracked("tests/*.py")),
         "other Python, lines": _lines(others),
