@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goalbound import confidence
 from goalbound.confidence import Statistics
 from goalbound.confidence.linearity import NO_EPISODE
 from goalbound.confidence.protocol import Empty, before_visit
@@ -38,7 +39,7 @@ from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_eval
 from goalbound.planning.kernels.value_iteration import doubled_beyond
 
 if TYPE_CHECKING:
-    from goalbound.confidence import Estimate, Widths
+    from goalbound.confidence import Widths
     from goalbound.confidence.protocol import ConfidenceModel
     from goalbound.learners.answers import ModelViolation
     from goalbound.learners.batch import Batch
@@ -343,7 +344,7 @@ class RidgeLearner(LearnerBase):
         return statistics_of(self)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> confidence.Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
         one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
