@@ -126,5 +126,5 @@ def test_likelihood_widths_have_no_scale() -> None:
     with pytest.raises(ArgumentError, match="no radius to multiply"):
         widths.scaled(widths.likelihood(), by=0.5)
     assert widths.Widths.from_json(widths.likelihood().as_json()) == widths.likelihood()
-    with pytest.raises(ArgumentError, match="go with intervals"):
+    with pytest.raises(ArgumentError, match="no rule is called 'paper' and has these settings"):
         widths.Widths.from_json(widths.paper().as_json() | {"likelihood": True})
