@@ -48,9 +48,8 @@ $(VENV)/.docs: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-# The same numbers by numba's own code generator, from an empty cache: two published experiments, every kernel in both
-# forms, rooms of third parties.
-PLAIN = tests/unit/test_golden.py tests/properties/test_compiled_kernels.py tests/contracts/test_rooms.py \
+# The same numbers by numba's own code generator, from an empty cache: two published experiments, kernels in both forms.
+PLAIN = tests/unit/test_golden.py tests/properties/test_compiled_kernels.py \
   'tests/contracts/test_published_specs.py::test_the_quick_form_runs_from_the_file_to_the_report[first]' \
   'tests/contracts/test_published_specs.py::test_the_quick_form_runs_from_the_file_to_the_report[likelihood]'
 plain: $(VENV)/.dev
