@@ -247,10 +247,10 @@ def confidence_set(
     array([0.])
     """
     check_type(statistics, Statistics, "statistics", "give Statistics, such as learner.statistics")
-    if statistics.holds_guesses:
+    if statistics.has_prior:
         raise ArgumentError(
-            "the statistics began with guesses of the prior, which are no data; take those of a learner without "
-            "guesses, or of an LRCSSP"
+            "the statistics began with a prior that is not lambda I: with guesses, which are no data, or pooled over "
+            "components; take those of an LRCSSP, or enter the steps in Statistics of your own"
         )
     if estimate is not None:
         check_type(estimate, Estimate, "estimate", "give a projected estimate, or leave it out")

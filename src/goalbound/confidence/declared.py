@@ -5,13 +5,14 @@ share of the failure probability (:class:`.protocol.Counted`). The loop puts dec
 
 **Guesses** are what the ridge regression of a pair is around, instead of 0. A guess of strength s is worth s visits at
 each corner of the simplex, with the outcomes that the model expects there: s I is added to the Gram matrix, and s times
-the coefficients to the sums. The ridge itself, lambda I, is put around the guess too, so that without data the estimate
-*is* the guess:
+the coefficients to the sums. The prior itself, V0 (:mod:`.pooling`), is put around the guess too, so that without data
+the estimate *is* the guess:
 
-    V = (lambda + s) I + sum of c c^T,    b = (lambda + s) p0 + sum of c y,    V^-1 b = p0 where there is no data.
+    V = V0 + s I + sum of c c^T,    b = (V0 + s I) p0 + sum of c y,    V^-1 b = p0 where there is no data.
 
-Learners without confidence sets begin with these sums. Confidence sets are made from the data alone: an interval whose
-bias is bounded entry by entry, for coefficients p in [0, 1], does not depend on p0 at all. With x = V^-1 c
+Learners without confidence sets begin with these sums. Confidence sets, for which V0 is lambda I, are made from the
+data alone: an interval whose bias is bounded entry by entry, for coefficients p in [0, 1], does not depend on p0 at
+all. With x = V^-1 c
 
     p c  =  x b - x S + (lambda + s) x (p - p0)  =  x (b - (lambda + s) p0) - x S + (lambda + s) x p,
 
@@ -26,6 +27,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.pooling import begin_gram, weigh_guess
 from goalbound.confidence.protocol import SetSlots
 from goalbound.confidence.regression import dot
 from goalbound.jit.compile import Slot, lean
@@ -161,22 +163,16 @@ def begin_sums_with_model(constants, regression, pair):
     O(m d + d^2) for m next states."""
     model = constants.model
     goal = len(constants.pair_start) - 1
-    size = regression.gram.shape[1]
-    weight = constants.regularization + model.strength[pair]
-    for j in range(size):
-        regression.gram[pair, j, j] = weight
-        regression.inverse[pair, j, j] = 1.0 / weight
-        regression.loss_sums[pair, j] = weight * model.losses[pair, j]
+    begin_gram(constants, regression.gram[pair], regression.inverse[pair], pair)
+    weigh_guess(constants, pair, model.losses[pair], regression.loss_sums[pair])
     first = constants.next_start[pair]
     count = 0
     for place in range(first, constants.next_start[pair + 1]):
         if constants.next_state[place] == goal:
-            for j in range(size):
-                regression.goal_sums[pair, j] = weight * model.rows[place, j]
+            weigh_guess(constants, pair, model.rows[place], regression.goal_sums[pair])
             continue
         regression.seen_index[place] = count
         regression.seen_state[first + count] = constants.next_state[place]
-        for j in range(size):
-            regression.next_sums[first + count, j] = weight * model.rows[place, j]
+        weigh_guess(constants, pair, model.rows[place], regression.next_sums[first + count])
         count += 1
     regression.seen[pair] = count

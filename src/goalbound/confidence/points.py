@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.pooling import least_weights
 from goalbound.confidence.projection import ProjectionWorkspace, new_projection_workspace, project
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
-from goalbound.confidence.regression import FILE_SLACK, dot, ridge, ridge_of
+from goalbound.confidence.regression import FILE_SLACK, dot, ridge
 from goalbound.jit.compile import lean
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.struct import Struct
@@ -56,7 +57,7 @@ def regress_and_project(constants, state, scratch, pair):
 @lean
 def start_at_guess(constants, state, pair):
     """The estimate of a pair without data: its guess, or 0; where the goal cannot follow a uniform row, which is the
-    projection of 0 in the norm of lambda I."""
+    projection of 0 in the norm of the prior."""
     goal = len(constants.pair_start) - 1
     first = constants.next_start[pair]
     last = constants.next_start[pair + 1]
@@ -173,6 +174,6 @@ class Points(ConfidenceModel):
     def check(self, learner: Any) -> None:
         """Coefficients as large as ridge regression can make them."""
         sets, visits = learner._state.sets, learner._state.regression.visits
-        most = 1.0 + 2.0 * np.sqrt(sets.losses.shape[1] + visits / ridge_of(learner._constants))
+        most = 1.0 + 2.0 * np.sqrt(sets.losses.shape[1] + visits / least_weights(learner._constants))
         within("state.sets.losses", sets.losses, *around(0.0, most[:, None]))
         within("state.sets.rows", sets.rows, 0.0, 1.0 + FILE_SLACK)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.confidence.pooling import prior_grams, prior_matrix, prior_weights
 from goalbound.jit.compile import lean
 from goalbound.jit.lazy_arrays import lazy_zeros
 from goalbound.jit.struct import Struct
@@ -46,7 +47,7 @@ class RegressionSums(Struct):
     """The sums of N pairs with contexts of size d. M triples; entries of a pair begin at ``next_start[pair]``."""
 
     gram: NDArray[np.float64]
-    """[N, d, d] lambda I + sum of c c^T"""
+    """[N, d, d] V0 + sum of c c^T (:mod:`goalbound.confidence.pooling`; lambda I under confidence sets)"""
     gram_low: NDArray[np.float64]
     """[N, d, d] what ``gram`` lacks of the exact sum; likewise ``loss_low``, ``next_low`` and ``goal_low``"""
     inverse: NDArray[np.float64]
@@ -73,13 +74,16 @@ class RegressionSums(Struct):
     """[M] by seen index: the next state"""
 
 
-def new_regression_sums(pairs: int, triples: int, size: int, regularization: float) -> RegressionSums:
-    """No data: Gram matrices lambda I (Algorithm 1, line 2). O(N d^2 + M d)."""
-    unit = np.eye(size)
+def new_regression_sums(
+    pairs: int, triples: int, size: int, regularization: float, *, mean: float | None = None
+) -> RegressionSums:
+    """No data: Gram matrices lambda I (Algorithm 1, line 2), or with another weight of the ``mean`` of components.
+    O(N d^2 + M d)."""
+    mean = regularization if mean is None else mean
     return RegressionSums(
-        gram=np.repeat((unit * regularization)[None], pairs, axis=0),
+        gram=np.repeat(prior_matrix(size, regularization, mean)[None], pairs, axis=0),
         gram_low=lazy_zeros((pairs, size, size)),
-        inverse=np.repeat((unit / regularization)[None], pairs, axis=0),
+        inverse=np.repeat(prior_matrix(size, 1.0 / regularization, 1.0 / mean)[None], pairs, axis=0),
         loss_sums=lazy_zeros((pairs, size)),
         loss_low=lazy_zeros((pairs, size)),
         next_sums=lazy_zeros((triples, size)),
@@ -171,15 +175,16 @@ def invert(matrix, size, out):
 
 
 @lean
-def renew_inverse(gram, inverse, regularization, work):
-    """Compute the inverse anew, if the Gram matrix still shows its definiteness: V >= lambda I, so no diagonal entry of
-    the inverse is above 1 / lambda. Else the inverse stays what the updates made of it. ``work`` [d, d].
+def renew_inverse(gram, inverse, least, work):
+    """Compute the inverse anew, if the Gram matrix still shows its definiteness: no eigenvalue is below ``least``, that
+    of the prior, so no diagonal entry of the inverse is above 1 / least. Else the inverse stays what the updates made
+    of it. ``work`` [d, d].
     """
     size = len(gram)
     if not invert(gram, size, work):
         return
     for j in range(size):
-        if not 0.0 < work[j, j] <= 2.0 / regularization:
+        if not 0.0 < work[j, j] <= 2.0 / least:
             return
     for r in range(size):
         for c in range(size):
@@ -187,10 +192,11 @@ def renew_inverse(gram, inverse, regularization, work):
 
 
 @lean
-def add_to_gram(gram, low, inverse, context, visits, regularization, direction, work):
+def add_to_gram(gram, low, inverse, context, visits, least, direction, work):
     """Add c c^T to a Gram matrix and bring its inverse up to date (Sherman and Morrison); O(d^2).
 
-    ``visits`` counts this one; ``direction[d]`` and ``work[d, d]`` are scratch arrays.
+    ``visits`` counts this one, ``least`` is the smallest eigenvalue without data; ``direction[d]`` and ``work[d, d]``
+    are scratch arrays.
     """
     size = len(context)
     for r in range(size):
@@ -211,16 +217,16 @@ def add_to_gram(gram, low, inverse, context, visits, regularization, direction, 
             inverse[r, c] = changed
             inverse[c, r] = changed
     if visits % RENEW_EVERY == 0:
-        renew_inverse(gram, inverse, regularization, work)
+        renew_inverse(gram, inverse, least, work)
 
 
 @lean
-def record_visit(regression, pair, context, regularization, direction, work):
+def record_visit(regression, pair, context, least, direction, work):
     """A pair is played under ``context``; what comes of it is not known yet. Algorithm 1, lines 10 and 11. O(d^2)."""
     regression.visits[pair] += 1
     add_to_gram(
         regression.gram[pair], regression.gram_low[pair], regression.inverse[pair], context, regression.visits[pair],
-        regularization, direction, work,
+        least, direction, work,
     )  # fmt: skip
 
 
@@ -246,9 +252,9 @@ def record_outcome(regression, next_start, next_state, goal, pair, place, loss, 
 
 
 @lean
-def record(regression, next_start, next_state, goal, pair, place, loss, context, regularization, direction, work):
+def record(regression, next_start, next_state, goal, pair, place, loss, context, least, direction, work):
     """Enter one step: a visit and its outcome. O(d^2)."""
-    record_visit(regression, pair, context, regularization, direction, work)
+    record_visit(regression, pair, context, least, direction, work)
     record_outcome(regression, next_start, next_state, goal, pair, place, loss, context)
 
 
@@ -298,17 +304,18 @@ def refine(inverse, residual, x):
 
 
 @lean
-def solve_context(gram, inverse, context, regularization, out, residual):
+def solve_context(gram, inverse, context, least, out, residual):
     """x near V^-1 c into ``out``, and what is certain of it whatever the inverse is. O(d^2).
 
     With r = c - V x and p any coefficients in [0, 1]^d whose data are b and whose noise is S (V p = lambda p + b - S)
 
-        p c  =  x b - x S + lambda x p + r p,    |x S| <= |x|_V |S|_{V^-1},    |c|_{V^-1} <= |x|_V + |r| / sqrt(lambda)
+        p c  =  x b - x S + lambda x p + r p,    |x S| <= |x|_V |S|_{V^-1},    |c|_{V^-1} <= |x|_V + |r| / sqrt(least)
 
-    holds for *every* x, since V >= lambda I; x = V^-1 c only makes r vanish. Returns
+    holds for *every* x, since no eigenvalue of V is below ``least``, which is lambda where V begins with lambda I;
+    x = V^-1 c only makes r vanish. Returns
     - an upper bound of |x|_V and of the norm of c in V^-1,
-    - an upper bound of |r p| plus the rounding of x b: entries of V are not negative and contexts sum to 1, so that
-      |x| b is at most the sum of V |x|,
+    - an upper bound of |r p| plus the rounding of x b, for lambda I: entries of V are not negative there and contexts
+      sum to 1, so that |x| b is at most the sum of V |x|,
     - |x| V |x|, by which the rounding of other quadratic forms of x is bounded.
     An x that is no number is replaced by 0, which claims nothing. ``residual[d]`` is a scratch array.
     """
@@ -321,7 +328,7 @@ def solve_context(gram, inverse, context, regularization, out, residual):
     rounding = EPS * (size + 4)
     rest, weight, tilt, spread = residual_of(gram, context, out, residual)
     tries = 0
-    while tries < REFINEMENTS and rest * rest > REFINED * REFINED * regularization * abs(dot(out, context)):
+    while tries < REFINEMENTS and rest * rest > REFINED * REFINED * least * abs(dot(out, context)):
         refine(inverse, residual, out)
         rest, weight, tilt, spread = residual_of(gram, context, out, residual)
         tries += 1
@@ -330,7 +337,7 @@ def solve_context(gram, inverse, context, regularization, out, residual):
         rest, weight, tilt, spread = residual_of(gram, context, out, residual)
     rest += rounding * (1.0 + weight)
     square = dot(out, context) + tilt + rounding * (dot_sizes(out, context) + 2.0 * spread)
-    norm = sqrt(max(square, 0.0)) + rest / sqrt(regularization)
+    norm = sqrt(max(square, 0.0)) + rest / sqrt(least)
     return norm, rest + 2.0 * rounding * weight, spread
 
 
@@ -414,7 +421,7 @@ def count_visit(constants, state, scratch, pair, context):
     """A visit enters the Gram matrix of its pair (lines 10 and 11). Returns the norm of its context before."""
     regression = state.regression
     norm, _, _ = solve_context(
-        regression.gram[pair], regression.inverse[pair], context, constants.regularization, scratch.vector, scratch.sums
+        regression.gram[pair], regression.inverse[pair], context, constants.pooling.least, scratch.vector, scratch.sums
     )
     count_visit_of_norm(constants, state, scratch, pair, context, norm)
     return norm
@@ -424,7 +431,7 @@ def count_visit(constants, state, scratch, pair, context):
 def count_visit_of_norm(constants, state, scratch, pair, context, norm):
     """:func:`count_visit` where the norm of the context is known."""
     state.log_det[pair] = add_to_log_det(state.log_det[pair], norm)
-    record_visit(state.regression, pair, context, constants.regularization, scratch.vector, scratch.block)
+    record_visit(state.regression, pair, context, constants.pooling.least, scratch.vector, scratch.block)
 
 
 @lean
@@ -462,15 +469,7 @@ def missing_weight(state, pair, component):
     return UNIT * state.pending.contexts[pair, component]
 
 
-def ridge_of(constants: Any) -> NDArray[np.float64]:
-    """[N] the multiple of the identity in the Gram matrix of a pair without data."""
-    ridge: NDArray[np.float64] = constants.regularization + np.where(
-        constants.model.guessed, constants.model.strength, 0.0
-    )
-    return ridge
-
-
-def visited(regression: RegressionSums, ridge: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[N, d, d] the sums of c c^T, without the ridge, and [N] how far rounding may have moved them."""
-    data = regression.gram - ridge[:, None, None] * np.eye(regression.gram.shape[1])
-    return data, FILE_SLACK * (regression.visits + ridge)
+def visited(regression: RegressionSums, constants: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[N, d, d] the sums of c c^T, without the prior, and [N] how far rounding may have moved them."""
+    data = regression.gram - prior_grams(constants, regression.gram.shape[1])
+    return data, FILE_SLACK * (regression.visits + np.maximum(*prior_weights(constants)))

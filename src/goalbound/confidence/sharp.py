@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
-from goalbound.confidence.regression import EPS, dot, missing_interval, ridge_of, visited
+from goalbound.confidence.regression import EPS, dot, missing_interval, visited
 from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.lazy_arrays import lazy_zeros
@@ -422,7 +422,7 @@ def check_variance(learner: Any) -> None:
     state, kept = learner._state, learner._state.sets.sharp
     if not len(kept.variance):
         return
-    data, slack = visited(state.regression, ridge_of(learner._constants))
+    data, slack = visited(state.regression, learner._constants)
     rows, columns = np.tril_indices(data.shape[1])
     lengths = np.diff(learner.support.next_start)
     most = np.repeat(0.25 * data[:, rows, columns] + slack[:, None], lengths, axis=0)

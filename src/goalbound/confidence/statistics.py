@@ -50,7 +50,7 @@ class Statistics:
         self._scratch = np.zeros(self.context_size), np.zeros((self.context_size, self.context_size))
         self._pending = new_pending(support.pairs, self.context_size)
         self._is_view = False
-        self.holds_guesses = False
+        self.has_prior = False
 
     @classmethod
     def over(
@@ -60,18 +60,19 @@ class Statistics:
         regularization: float,
         pending: Pending,
         *,
-        holds_guesses: bool = False,
+        has_prior: bool = False,
     ) -> Statistics:
         """A view of the sums of a learner: it shows what the learner learns, as it learns.
 
-        ``holds_guesses``: the sums began with guesses, which are no data: no confidence set is made from them.
+        ``has_prior``: the sums began with guesses or with another matrix than lambda I: no confidence set is made from
+        them.
         """
         statistics = object.__new__(cls)
         statistics.support, statistics.regularization = support, regularization
         statistics.context_size = regression.loss_sums.shape[1]
         statistics._sums, statistics._pending = regression, pending
         statistics._is_view = True
-        statistics.holds_guesses = holds_guesses
+        statistics.has_prior = has_prior
         return statistics
 
     def record(self, context: ArrayLike, step: Step) -> None:
@@ -104,7 +105,7 @@ class Statistics:
 
     @property
     def gram(self) -> NDArray[np.float64]:
-        """[N, d, d] lambda I + sum of c c^T."""
+        """[N, d, d] lambda I + sum of c c^T; of learners that pool, their prior + sum of c c^T."""
         return _shown(self._sums.gram)
 
     @property

@@ -140,7 +140,7 @@ def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
     plan, model = learner.plan(context), estimated(learner, context)
     values = values_in(model, plan.policy)
     known = plan.known if learner_card(learner).has_known_test else None
-    pull = ridge_pull(learner._state.regression.inverse, context, learner.settings.regularization)
+    pull = ridge_pull(learner._state.regression.inverse, context, learner._constants.pooling.mean)
     if learner.prior is not None:  # guesses are what these estimates are pulled to
         pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
     found = Evidence(model, plan.policy, values, learner._state.regression.visits, known, pull=pull)

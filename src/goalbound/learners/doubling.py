@@ -9,6 +9,7 @@ from math import log
 from typing import NamedTuple
 
 from goalbound.confidence.declared import begin_sums_with_models
+from goalbound.confidence.pooling import begin_gram
 from goalbound.confidence.protocol import erase, start
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.learners.loop import contradicts_bound, invalidate, max_optimistic_value, plan
@@ -159,11 +160,7 @@ def erase_sums(constants, state, pair):
     regression = state.regression
     first = constants.next_start[pair]
     last = constants.next_start[pair + 1]
-    regression.gram[pair] = 0.0
-    regression.inverse[pair] = 0.0
-    for j in range(regression.gram.shape[1]):
-        regression.gram[pair, j, j] = constants.regularization
-        regression.inverse[pair, j, j] = 1.0 / constants.regularization
+    begin_gram(constants, regression.gram[pair], regression.inverse[pair], pair)
     regression.gram_low[pair] = 0.0
     regression.loss_sums[pair] = 0.0
     regression.loss_low[pair] = 0.0

@@ -213,18 +213,18 @@ class Evidence:
     pull: Floats | None = None
 
 
-def ridge_pull(inverse_gram: Floats, context: Floats, regularization: float) -> Floats:
-    """[N] by which share the ridge makes the loss of a pair too small under a context.
+def ridge_pull(inverse_gram: Floats, context: Floats, weight: float) -> Floats:
+    """[N] by which share the prior makes the loss of a pair too small under a context.
 
-    With Gram matrix V = lambda I + sum of c_i c_i^T [N, d, d] and mean losses theta, the expected estimate under the
-    context c is c theta - lambda c V^-1 theta. So a loss that is the same in all components is too small by the share
-    lambda c V^-1 1: 1 without visits, lambda / (lambda + n) after n visits where there is one component. Probabilities
-    of states shrink alike, and the goal gets what they lose.
+    With Gram matrix V = V0 + sum of c_i c_i^T [N, d, d] and mean losses theta, the expected estimate under the context
+    c is c theta - c V^-1 V0 theta. So a loss that is the same in all components is too small by the share w c V^-1 1,
+    with V0 1 = w 1 (``weight``; lambda for lambda I): 1 without visits, w / (w + n) after n visits where there is one
+    component. Probabilities of states shrink alike, and the goal gets what they lose.
 
     >>> ridge_pull(np.array([[[1.0]], [[0.25]]]), np.ones(1), 1.0)  # no visit, and three
     array([1.  , 0.25])
     """
-    return np.clip(regularization * (context @ inverse_gram).sum(axis=1), 0.0, 1.0)
+    return np.clip(weight * (context @ inverse_gram).sum(axis=1), 0.0, 1.0)
 
 
 def explain(evidence: Evidence, context: Floats, state: int) -> Explanation:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.linearity import check_watch
-from goalbound.confidence.regression import FILE_SLACK, RegressionSums, ridge_of, visited
+from goalbound.confidence.pooling import guessed_sums, least_weights, prior_weights
+from goalbound.confidence.regression import FILE_SLACK, RegressionSums, visited
 from goalbound.errors import FileFormatError
 from goalbound.learners.state import EpisodeState
 from goalbound.learners.visits import check_missing
@@ -40,16 +41,15 @@ def check_size(arrays: Mapping[str, NDArray[Any]], support: Support, size: int) 
 def check_learner_state(learner: RidgeLearner) -> None:
     """All arrays of a learner, each for itself and together; its rooms check theirs."""
     state, constants, support = learner._state, learner._constants, learner.support
-    ridge, model = ridge_of(constants), constants.model
     check_indices(state.regression, support)
     within("policy", state.policy, support.pair_start[:-1], support.pair_start[1:] - 1)
     within("change_log", state.change_log, 0, support.pairs - 1)
     failed = 0 if learner.has_sets else MANY  # confidence sets bear with any projection
     within_record("totals", state.totals, loss_bound=(1.0, LARGEST), failed_projections=(0, failed))
     check_values(state.values)
-    check_sums(state.regression, ridge, np.where(model.guessed, ridge, 0.0), model.losses, support)
-    check_changes(state.revision, state.log_det, state.regression, ridge, int(state.totals["changes"]))
-    check_missing(state, constants.regularization)
+    check_sums(state.regression, constants, support)
+    check_changes(state, constants)
+    check_missing(state, constants.pooling.least)
     learner._assembly.room.check(learner)
     check_watch(state.watch, support)
 
@@ -72,10 +72,10 @@ def check_indices(regression: RegressionSums, support: Support) -> None:
     within("seen", regression.seen[whole], lengths[whole], lengths[whole])
 
 
-def check_sums(regression: RegressionSums, ridge: Floats, guessed: Floats, guesses: Floats, support: Support) -> None:
-    """Gram matrices, and sums of losses and of next states. Sums of pairs that were guessed begin with the weight
-    ``guessed`` [N] and the losses ``guesses`` [N, d]."""
-    data, slack = visited(regression, ridge)
+def check_sums(regression: RegressionSums, constants: Any, support: Support) -> None:
+    """Gram matrices, and sums of losses and of next states. Sums of pairs that were guessed begin with the prior times
+    the guess."""
+    data, slack = visited(regression, constants)
     visits, size, wide = regression.visits.astype(np.float64), data.shape[1], slack[:, None, None]
     upper = np.broadcast_to(visits[:, None, None] + wide, data.shape)
     within("state.regression.gram less the ridge", data, -wide, upper)
@@ -88,26 +88,35 @@ def check_sums(regression: RegressionSums, ridge: Floats, guessed: Floats, guess
     within("state.regression.gram_low", regression.gram_low, *around(0.0, wide))
     within("state.regression.loss_low", regression.loss_low, *around(0.0, slack[:, None]))
     within("state.regression.goal_low", regression.goal_low, *around(0.0, slack[:, None]))
-    within("state.regression.inverse", regression.inverse, *around(0.0, 2.0 / ridge.min()))
-    starts, room, weight = support.next_start, (size * slack)[:, None], guessed[:, None]
+    within("state.regression.inverse", regression.inverse, *around(0.0, 2.0 / least_weights(constants).min()))
+    starts, room = support.next_start, (size * slack)[:, None]
     contexts, lengths = data.sum(axis=2), np.diff(starts)
-    within("state.regression.loss_sums", regression.loss_sums - weight * guesses, -room, contexts + room)
-    most, each = contexts + weight + room, np.repeat(room, lengths, axis=0)
-    within("state.regression.goal_sums", regression.goal_sums, -room, most)
-    within("state.regression.next_sums", regression.next_sums, -each, np.repeat(most, lengths, axis=0))
+    losses, rows = guessed_sums(constants, size)
+    within("state.regression.loss_sums", regression.loss_sums - losses, -room, contexts + room)
+    to_goal = support.next_state[starts[1:] - 1] == support.states  # the goal stands last in its row
+    goal_sums, next_sums = regression.goal_sums.copy(), regression.next_sums - rows
+    goal_sums[to_goal] -= rows[starts[1:] - 1][to_goal]
+    next_sums[starts[1:][to_goal] - 1] += rows[starts[1:] - 1][to_goal]
+    most, each = contexts + room, np.repeat(room, lengths, axis=0)
+    within("state.regression.goal_sums", goal_sums, -room, most)
+    within("state.regression.next_sums", next_sums, -each, np.repeat(most, lengths, axis=0))
     within("state.regression.next_low", regression.next_low, *around(0.0, each))
-    came = np.add.reduceat(regression.next_sums, starts[:-1], axis=0) + regression.goal_sums - weight
-    within("state.regression.next_sums and goal_sums together", came, -room, contexts + room)
+    came = np.add.reduceat(next_sums, starts[:-1], axis=0) + goal_sums
+    within("state.regression.next_sums and goal_sums together", came, -room, most)
 
 
-def check_changes(revision: Integers, log_det: Floats, regression: RegressionSums, ridge: Floats, changes: int) -> None:
+def check_changes(state: Any, constants: Any) -> None:
     """How often estimates have changed, and ``log_det``, an upper bound by what rounding adds."""
-    within("state.revision", revision, 0, changes + len(revision) + 1)
-    data, slack = visited(regression, ridge)
-    eigenvalues = np.maximum(np.linalg.eigvalsh(data) - slack[:, None], 0.0)
-    least = np.log1p(eigenvalues / ridge[:, None]).sum(axis=1)
-    most = data.shape[1] * np.log1p((regression.visits + float(changes)) / ridge)
-    within("state.log_det", log_det, (1.0 - FILE_SLACK) * least - FILE_SLACK, 1.01 * most + 1.0)
+    regression, changes = state.regression, int(state.totals["changes"])
+    within("state.revision", state.revision, 0, changes + len(state.revision) + 1)
+    data, slack = visited(regression, constants)
+    size, weakest = data.shape[1], least_weights(constants)
+    deviations, mean = (1.0 / np.sqrt(weights)[:, None, None] for weights in prior_weights(constants))
+    root = np.eye(size) * deviations + (mean - deviations) / size  # of the inverse of the prior
+    eigenvalues = np.maximum(np.linalg.eigvalsh(root @ data @ root) - (slack / weakest)[:, None], 0.0)
+    least = np.log1p(eigenvalues).sum(axis=1)
+    most = size * np.log1p((regression.visits + float(changes)) / weakest)
+    within("state.log_det", state.log_det, (1.0 - FILE_SLACK) * least - FILE_SLACK, 1.01 * most + 1.0)
 
 
 def check_episode_states(states: EpisodeState, support: Support, awaits: NDArray[np.bool_], changes: int) -> None:

@@ -105,7 +105,9 @@ class RidgeLearner(LearnerBase):
         self._constants = made.constants
         self._ceiling = made.ceiling(settings)
         self._state = new_learner_state(
-            new_regression_sums(support.pairs, support.triples, size, settings.regularization),
+            new_regression_sums(
+                support.pairs, support.triples, size, settings.regularization, mean=made.constants.pooling.mean
+            ),
             support.pair_start,
             loss_floor=made.constants.loss_floor,
             loss_bound=1.0 if settings.loss_bound is None else float(settings.loss_bound),

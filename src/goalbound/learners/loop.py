@@ -116,7 +116,7 @@ def look_at(constants, state, view, pair):
         state.regression.gram[pair],
         state.regression.inverse[pair],
         view.context,
-        constants.regularization,
+        constants.pooling.least,
         view.direction,
         view.residual,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from goalbound.confidence import declared, linearity
 from goalbound.confidence.declared import ModelPrior
 from goalbound.confidence.linearity import PARTS, VIOLATION, LinearityConstants, Untested, new_linearity_test
+from goalbound.confidence.pooling import pooling_of
 from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, SetSlots
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.jit.records import new_record
@@ -98,6 +99,7 @@ class Assembly:
             next_start=support.next_start,
             next_state=support.next_state,
             regularization=float(settings.regularization),
+            pooling=pooling_of(settings.context_size, settings.regularization, settings.prior_visits),
             delta=self.room.delta_of_tests(float(settings.delta)),
             loss_floor=floor,
             added_loss=float(added),

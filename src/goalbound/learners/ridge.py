@@ -26,9 +26,9 @@ from goalbound.planning.kernels.sparse_policy_iteration import (
 
 DOUBLING = 2.0
 """Within an episode they plan anew when the Gram determinant of a pair has doubled."""
-LOCAL_REGULARIZATION = 2.0
-"""lambda of :class:`LocalOptimism` by default: rows and losses that were hardly seen are pulled to 0 longer."""
-LOCAL_BONUS = 0.2
+PRIOR_VISITS = 1.0
+"""mu: the visits that the prior of a pair is worth, where nothing else is said."""
+LOCAL_BONUS = 0.3
 """The bonus of :class:`LocalOptimism` by default."""
 OPTIMISM = 0.03
 """The share of optimistic plans of posterior sampling, where nothing was guessed."""
@@ -62,7 +62,12 @@ class GreedyRidge(RidgeLearner):
         options: LearnerOptions | None = None,
     ) -> None:
         settings = Settings.of(
-            context_size, loss_floor=loss_floor, exploration=Greedy(), options=options, replan_factor=DOUBLING
+            context_size,
+            loss_floor=loss_floor,
+            exploration=Greedy(),
+            options=options,
+            replan_factor=DOUBLING,
+            prior_visits=PRIOR_VISITS,
         )
         super().__init__(support, settings, prior=prior)
 
@@ -101,6 +106,7 @@ class EpsilonGreedy(RidgeLearner):
             exploration=Epsilon(explore, fade),
             options=options,
             replan_factor=DOUBLING,
+            prior_visits=PRIOR_VISITS,
         )
         super().__init__(support, settings, prior=prior, rng=rng)
 
@@ -156,7 +162,8 @@ class LocalOptimism(RidgeLearner):
             loss_floor=loss_floor,
             exploration=Local(bonus),
             replan_factor=DOUBLING,
-            options=LearnerOptions(regularization=LOCAL_REGULARIZATION) if options is None else options,
+            prior_visits=PRIOR_VISITS,
+            options=options,
         )
         super().__init__(support, settings, prior=prior)
 
@@ -211,6 +218,7 @@ class PosteriorSampling(RidgeLearner):
             loss_floor=loss_floor,
             options=options,
             replan_factor=DOUBLING,
+            prior_visits=PRIOR_VISITS if by_variance else None,
             exploration=Posterior(
                 spread=spread, by_variance=by_variance, optimism=optimism, patience=patience, ceiling=ceiling
             ),

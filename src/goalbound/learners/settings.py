@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from goalbound.confidence.protocol import ConfidenceModel
-from goalbound.confidence.statistics import checked_regularization
+from goalbound.confidence.statistics import LARGEST_REGULARIZATION, SMALLEST_REGULARIZATION, checked_regularization
 from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
 from goalbound.learners.explore.optimistic import Optimistic
@@ -33,7 +33,10 @@ class LearnerOptions:
     """Options of learners by ridge regression that seldom need to be changed.
 
     Attributes:
-        regularization: lambda of the ridge regressions.
+        regularization: lambda of the ridge regressions: how strongly coefficients are drawn to 0, or to a guess.
+        prior_visits: mu: the visits that the prior of a pair is worth in the mean of its components, however many there
+            are; lambda then draws components to each other (:mod:`goalbound.confidence.pooling`). lambda I is mu =
+            lambda d. None: as the learner has it. Confidence sets are proven for lambda I, and take no other.
         tolerance: value iteration ends when no value changes by more than this share of the loss floor. The values of
             an optimistic plan stay certified lower bounds whatever it is.
         replan_factor: 1 is the paper's: every step whose pair is not known ends its interval. Above 1, only if the
@@ -56,6 +59,7 @@ class LearnerOptions:
     check_linearity: bool | None = None
     forget: bool = False
     episodes: int | None = None
+    prior_visits: float | None = None
 
     def __post_init__(self) -> None:
         tolerance = check_float(self.tolerance, "tolerance", "in (0, 0.4], relative to the loss floor")
@@ -70,15 +74,17 @@ class LearnerOptions:
         if self.episodes is not None:
             check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
         checked_regularization(self.regularization)
+        if self.prior_visits is not None:
+            object.__setattr__(self, "prior_visits", _checked_prior_visits(self.prior_visits))
 
-    def given(self, replan_factor: float) -> dict[str, Any]:
-        """The settings that these options stand for, where the learner's own ``replan_factor`` is this one.
+    def given(self, **own: float | None) -> dict[str, Any]:
+        """The settings that these options stand for, where the learner's ``own`` are these.
 
-        >>> LearnerOptions().given(2.0)["replan_factor"]
+        >>> LearnerOptions().given(replan_factor=2.0)["replan_factor"]
         2.0
         """
         found = {one.name: getattr(self, one.name) for one in fields(self)}
-        return found | {"replan_factor": replan_factor} if self.replan_factor is None else found
+        return found | {name: value for name, value in own.items() if found[name] is None}
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ class Settings:
     exploration: ExplorationRule = field(default_factory=Optimistic)
     replan_factor: float = 1.0
     check_linearity: bool | None = None
+    prior_visits: float | None = None
 
     @classmethod
     def of(
@@ -110,8 +117,10 @@ class Settings:
         exploration: ExplorationRule | None = None,
         options: LearnerOptions | None = None,
         replan_factor: float = 1.0,
+        prior_visits: float | None = None,
     ) -> Settings:
-        """The settings of a learner whose own ``replan_factor`` is this one, where the options leave it open."""
+        """The settings of a learner whose own ``replan_factor`` and ``prior_visits`` are these, where the options leave
+        them open."""
         chosen = LearnerOptions() if options is None else options
         check_type(chosen, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
         return cls(
@@ -121,7 +130,7 @@ class Settings:
             loss_bound=loss_bound,
             widths=paper() if widths is None else widths,
             exploration=Optimistic() if exploration is None else exploration,
-            **chosen.given(replan_factor),
+            **chosen.given(replan_factor=replan_factor, prior_visits=prior_visits),
         )
 
     def __post_init__(self) -> None:
@@ -152,6 +161,15 @@ class Settings:
         if self.check_linearity and self.widths.room.shape != INTERVAL_SET:
             tested = rule_names(lambda rule: rule.intervals is not None)
             raise ArgumentError(f"{self.widths} widths have no intervals for check_linearity to test; give {tested}")
+        if self.is_optimistic and self.prior_visits is not None:
+            raise ArgumentError(
+                f"prior_visits is {self.prior_visits:g}; confidence sets are proven for lambda I: leave it out"
+            )
+        if self.prior_visits is not None and self.prior_visits / self.context_size < SMALLEST_REGULARIZATION:
+            raise ArgumentError(
+                f"prior_visits {self.prior_visits:g} is too small for contexts of {self.context_size} entries: "
+                f"inverses lose their digits; use at least {SMALLEST_REGULARIZATION * self.context_size:g}"
+            )
         if not self.is_optimistic and (self.loss_bound is not None or self.forget):
             raise ArgumentError(
                 f"a learner that is {self.exploration} uses no loss_bound; leave out loss_bound and forget"
@@ -168,11 +186,9 @@ class Settings:
         for name, meaning in _MEANINGS.items():
             if name != "loss_bound" or self.loss_bound is not None:
                 object.__setattr__(self, name, check_float(getattr(self, name), name, meaning))
-        options = LearnerOptions(
-            self.regularization, self.tolerance, self.replan_factor, self.check_linearity, self.forget, self.episodes
-        )
-        object.__setattr__(self, "tolerance", options.tolerance)
-        object.__setattr__(self, "replan_factor", options.replan_factor)
+        options = LearnerOptions(**{one.name: getattr(self, one.name) for one in fields(LearnerOptions)})
+        for name in ("tolerance", "replan_factor", "prior_visits"):
+            object.__setattr__(self, name, getattr(options, name))
         if not isinstance(self.exploration, ExplorationRule):
             raise ArgumentError(
                 f"exploration is {short_repr(self.exploration)}; give a rule of goalbound.learners.explore"
@@ -222,6 +238,13 @@ def _checked_replan_factor(value: float) -> float:
     return factor
 
 
+def _checked_prior_visits(value: float) -> float:
+    visits = check_float(value, "prior_visits", "the visits that the prior of a pair is worth, above 0")
+    if not 0.0 < visits <= LARGEST_REGULARIZATION:
+        raise ArgumentError(f"prior_visits {value} is not a positive number; it is how many visits a prior is worth")
+    return visits
+
+
 _MEANINGS = {
     "loss_floor": "the least mean loss of a pair, in [0, 1]",
     "loss_bound": "at least the largest optimal loss, and 1",
@@ -237,4 +260,5 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "tolerance": (float,),
     "replan_factor": (float,),
     "check_linearity": (bool, type(None)),
+    "prior_visits": (float, type(None)),
 }

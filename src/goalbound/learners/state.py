@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.declared import Declared, ModelPrior
+from goalbound.confidence.pooling import Pooling
 from goalbound.confidence.regression import Pending, RegressionSums, new_pending
 from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
@@ -69,6 +70,9 @@ class Constants(Struct):
     next_state: NDArray[np.int32]
     """[M]"""
     regularization: float
+    """lambda"""
+    pooling: Pooling
+    """what it is less or more for the mean of a pair's components"""
     delta: float
     """delta / 4 is the share of each of the other two items of the good event"""
     loss_floor: float

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.confidence.linearity import NO_EPISODE
+from goalbound.confidence.pooling import least_weights, prior_weights
 from goalbound.confidence.protocol import renew, take_over
-from goalbound.confidence.regression import EPS, renew_inverse, ridge_of
+from goalbound.confidence.regression import EPS, renew_inverse
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError
 from goalbound.jit.compile import lean
@@ -100,7 +101,8 @@ def with_settings(learner: R, changes: dict[str, Any]) -> R:
         )
         if options.forget:
             raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
-        changes |= options.given(learner.settings.replan_factor)
+        own = learner.settings
+        changes |= options.given(replan_factor=own.replan_factor, prior_visits=own.prior_visits)
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
     declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
     places = match_support(learner.support, learner.support, name="the learner")
@@ -151,8 +153,7 @@ def _add(target: RidgeLearner, source: RidgeLearner, places: SupportMatch, added
         _accumulate(getattr(mine.regression, name), getattr(mine.regression, low), at, added[name])
     _add_next_states(target, source, places, added["next_sums"])
     mine.regression.visits[at] += theirs.regression.visits
-    ridge = ridge_of(target._constants)
-    add_missing(mine, theirs, at, ridge[at], ridge_of(source._constants))
+    add_missing(mine, theirs, at, least_weights(target._constants)[at], least_weights(source._constants))
     _carry_alarm(target, source, places, declared=declared)
     for name in ("intervals", "episodes", "logged", "squared_losses"):
         mine.totals[name] += theirs.totals[name]
@@ -161,7 +162,7 @@ def _add(target: RidgeLearner, source: RidgeLearner, places: SupportMatch, added
             mine.totals[name] = max(mine.totals[name], theirs.totals[name])
     changed = np.zeros(target.support.pairs, dtype=np.bool_)
     changed[at] = theirs.regression.visits > 0
-    target._run(renew_pairs)(target._constants, mine, target._scratch, ridge, changed)
+    target._run(renew_pairs)(target._constants, mine, target._scratch, *prior_weights(target._constants), changed)
     for reason, count in source.abandoned.items():
         count_reason(target._abandoned, reason, count)
     target._caveats = united_caveats(target.caveats, source.caveats)
@@ -255,11 +256,12 @@ def _check_keeps_data(learner: RidgeLearner, name: str) -> None:
 
 
 @lean
-def log_det_bound(gram: Any, ridge: Any, work: Any) -> Any:
-    """An upper bound of log det(V / ridge). O(d^3).
+def log_det_bound(gram: Any, ridge: Any, mean: Any, work: Any) -> Any:
+    """An upper bound of log det V less that of the prior, whose eigenvalues are ``ridge``, d - 1 times, and ``mean``.
+    O(d^3).
 
     The pivots of an elimination in floating point are those of V + E, and with entries of E at most 8 (d + 1) EPS times
-    the trace, the share e of E in V is at most d times that over the ridge, as V >= ridge I. Up to e = 1/2,
+    the trace, the share e of E in V is at most d times that over the smaller eigenvalue of the prior. Up to e = 1/2,
     log det V <= log det(V + E) + 2 d e. Beyond, the trace bounds the determinant: the geometric mean of the eigenvalues
     is at most the arithmetic one. ``work`` [d, d].
     """
@@ -267,8 +269,9 @@ def log_det_bound(gram: Any, ridge: Any, work: Any) -> Any:
     trace = 0.0
     for j in range(size):
         trace += gram[j, j]
-    by_trace = size * log(max(trace / (size * ridge), 1.0)) + 1e-9
-    share = 8.0 * (size + 1) * EPS * size * trace / ridge
+    less = log(mean / ridge)
+    by_trace = max(size * log(max(trace / (size * ridge), 1.0)) - less, 0.0) + 1e-9
+    share = 8.0 * (size + 1) * EPS * size * trace / min(ridge, mean)
     if not share <= 0.5:
         return by_trace
     for r in range(size):
@@ -283,19 +286,20 @@ def log_det_bound(gram: Any, ridge: Any, work: Any) -> Any:
             factor = work[r, p] / work[p, p]
             for c in range(p + 1, size):
                 work[r, c] -= factor * work[p, c]
+    total -= less
     return min(max(total, 0.0) + 2.0 * size * share + 4.0 * EPS * abs(total), by_trace)
 
 
 @lean
-def renew_pairs(constants: Any, state: Any, scratch: Any, ridge: Any, changed: Any) -> Any:
+def renew_pairs(constants: Any, state: Any, scratch: Any, ridge: Any, mean: Any, changed: Any) -> Any:
     """Estimates and radii of the pairs whose sums have ``changed`` [N]; what makes sets tight begins anew.
-    O(N d^3 + M d^2). ``ridge`` [N] is the multiple of the identity in the Gram matrix of a pair without data."""
+    O(N d^3 + M d^2). ``ridge`` and ``mean`` [N] are the eigenvalues of the Gram matrix of a pair without data."""
     regression = state.regression
     for pair in range(len(changed)):
         if not changed[pair]:
             continue
-        renew_inverse(regression.gram[pair], regression.inverse[pair], ridge[pair], scratch.block)
-        state.log_det[pair] = log_det_bound(regression.gram[pair], ridge[pair], scratch.block)
+        renew_inverse(regression.gram[pair], regression.inverse[pair], min(ridge[pair], mean[pair]), scratch.block)
+        state.log_det[pair] = log_det_bound(regression.gram[pair], ridge[pair], mean[pair], scratch.block)
         take_over(constants, state, pair)
         renew(constants, state, scratch, pair)
         state.revision[pair] += 1

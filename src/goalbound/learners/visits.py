@@ -180,32 +180,32 @@ class Visits:
 
 def statistics_of(learner: RidgeLearner) -> Statistics:
     """What a learner has seen so far, visits without an outcome included; it shows what the learner learns."""
-    state, guessed = learner._state, learner._constants.model.guessed
+    state, constants = learner._state, learner._constants
     return Statistics.over(
         learner.support,
         state.regression,
         learner.settings.regularization,
         state.pending,
-        holds_guesses=bool(guessed.any()),
+        has_prior=bool(constants.model.guessed.any()) or learner.settings.prior_visits is not None,
     )
 
 
-def add_missing(state: Any, source: Any, at: NDArray[Any], ridge: Floats, of_source: Floats) -> None:
-    """The visits without an outcome of another learner's pairs, in the pairs ``at`` of this one. ``ridge`` and
-    ``of_source`` [N'] are the multiples of the identity in their Gram matrices.
+def add_missing(state: Any, source: Any, at: NDArray[Any], least: Floats, of_source: Floats) -> None:
+    """The visits without an outcome of another learner's pairs, in the pairs ``at`` of this one. ``least`` and
+    ``of_source`` [N'] are the smallest eigenvalues of their priors.
 
-    Their norms in the inverse of the other matrix are at most those of before, times the root of the ratio of a smaller
-    ridge; and at most the ridge itself allows.
+    With lambda I their norms in the inverse of the other matrix are at most those of before, times the root of the
+    ratio of a smaller lambda; and at most what lambda itself allows. (Learners with another prior use no norms.)
     """
     mine, theirs = state.pending, source.pending
-    norms = theirs.norms * np.sqrt(np.maximum(of_source / ridge, 1.0))
-    most = theirs.visits / (UNIT * np.sqrt(ridge))
+    norms = theirs.norms * np.sqrt(np.maximum(of_source / least, 1.0))
+    most = theirs.visits / (UNIT * np.sqrt(least))
     mine.visits[at] += theirs.visits
     mine.contexts[at] += theirs.contexts
     mine.norms[at] += np.ceil(np.minimum(norms, most) * (1.0 + SLACK)).astype(np.int64)
 
 
-def check_missing(state: Any, regularization: float) -> None:
+def check_missing(state: Any, least: float) -> None:
     """An error unless visits without an outcome, read from a file, can be: a context has d entries that sum to 1, its
     norm is at most that of the first visit."""
     visits, contexts, norms = state.pending
@@ -213,4 +213,4 @@ def check_missing(state: Any, regularization: float) -> None:
     units = visits / UNIT + contexts.shape[1] * visits
     within("pending contexts", contexts, 0, np.minimum(units, MANY)[:, None])
     within("pending contexts", contexts.sum(axis=1), 0, units)
-    within("pending norms", norms, 0, np.minimum(units * (1.01 / np.sqrt(regularization) + 1.0), MANY))
+    within("pending norms", norms, 0, np.minimum(units * (1.01 / np.sqrt(least) + 1.0), MANY))

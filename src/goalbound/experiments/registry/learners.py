@@ -100,7 +100,7 @@ def _without(function: Callable[..., Any], *names: str) -> inspect.Signature:
     return signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in names])
 
 
-def _ridge(kind: type[Any], *, draws: bool = False, regularization: float = 1.0, **own: Any) -> Callable[..., Any]:
+def _ridge(kind: type[Any], *, draws: bool = False, **own: Any) -> Callable[..., Any]:
     """A learner of :mod:`goalbound.learners.ridge` as a catalog entry; ``own`` are its settings with their defaults."""
 
     def make_learner(
@@ -109,7 +109,8 @@ def _ridge(kind: type[Any], *, draws: bool = False, regularization: float = 1.0,
         episodes: int,
         support: str = "true",
         loss_floor: str | float = "certified",
-        regularization: float = regularization,
+        regularization: float = 1.0,
+        prior_visits: float | None = None,
         guess: str = "nothing",
         guess_strength: float = GUESS_STRENGTH,
         log_share: float = 0.0,
@@ -124,7 +125,7 @@ def _ridge(kind: type[Any], *, draws: bool = False, regularization: float = 1.0,
             problem.context_size,
             loss_floor=floor,
             prior=guessed(problem, guess, guess_strength),
-            options=LearnerOptions(regularization=regularization, episodes=added),
+            options=LearnerOptions(regularization=regularization, episodes=added, prior_visits=prior_visits),
             **settings,
         )
         return warm_started(learner, problem, log_share, episodes, rng, log_law)
@@ -137,7 +138,7 @@ def _ridge(kind: type[Any], *, draws: bool = False, regularization: float = 1.0,
 
 greedy_ridge = _ridge(ridge.GreedyRidge)
 epsilon_greedy = _ridge(ridge.EpsilonGreedy, draws=True, explore=1.0, fade=1.0 / 3.0)
-local_optimism = _ridge(ridge.LocalOptimism, regularization=ridge.LOCAL_REGULARIZATION, bonus=ridge.LOCAL_BONUS)
+local_optimism = _ridge(ridge.LocalOptimism, bonus=ridge.LOCAL_BONUS)
 kwik_rmax = _ridge(ridge.KwikRmax, accuracy=0.1, delta=0.1)
 ps_cssp = _ridge(
     ridge.PosteriorSampling,

@@ -14,6 +14,7 @@ MEANINGS: Mapping[str, str] = {
     "loss_floor": 'the least mean loss of a step: "certified" (of the true problem) or a number',
     "loss_bound": 'the bound B of optimal losses: "certified", "doubling" (unknown) or a number',
     "regularization": "lambda of the ridge regression",
+    "prior_visits": "the visits that the prior of a pair is worth, in the mean of its components",
     "forget": "whether a doubling of the loss bound forgets the data, as the paper prints it",
     "tolerance": "planning ends when no value changes by more than this share of the loss floor",
     "replan_factor": "1: every step of an unknown pair ends an interval; above 1: only if its Gram matrix grew so much",

@@ -6,7 +6,7 @@ guess there: with it an unexplored region is a random walk, and no way through i
 
 - the **row** is the ridge estimate, in which what the context leaves open is filled by where the pair led under all
   contexts; a share kappa of it leads to the best next state instead, all of it before the first visit. With n visits,
-  of which 1 / w^2 - lambda / |c|^2 = n_c count under the context c, and the concentration a of rows,
+  of which n_c = 1 / w^2 less 1 / w^2 without data count under the context c, and the concentration a of rows,
 
       kappa = (a / (a + n) + a / (a + n_c)) / 2;
 
@@ -14,15 +14,17 @@ guess there: with it an unexplored region is a random walk, and no way through i
   the pair, drawn to that of all by k visits; the other half is 0, so that an unlucky first visit is not the last one. k
   is that of :mod:`.shrinkage`, at least 1.
 
-What the context leaves open is mu = lambda sum_j (V^-1 c)_j: ridge estimates of a row sum to 1 - mu, since contexts sum
-to 1. With other steps than one's own the share of kappa that leads to the best next state shrinks as the bonus does,
-and the rest of kappa is uniform; so does the half of the loss that is 0, and the rest is filled.
+What the context leaves open is the share of the prior, (mu / d) sum_j (V^-1 c)_j: ridge estimates of a row sum to 1
+less it, since contexts sum to 1. With other steps than one's own the share of kappa that leads to the best next state
+shrinks as the bonus does, and the rest of kappa is uniform; so does the half of the loss that is 0, and the rest is
+filled.
 
 The concentration is how many visits a uniform row is worth, if rows are draws of a Dirichlet law. Two visits of a pair
 lead to the same of its m next states with the probability q = (1 + a / m) / (1 + a), which is counted, without bias,
 over all pairs with two visits: a = (1 - q) / (q - 1 / m). It is near 0 where rows are nearly deterministic.
 """
 
+from goalbound.confidence.pooling import share_of_prior, visits_of_prior
 from goalbound.jit.compile import lean
 from goalbound.learners.visits import visits_with_outcome
 from goalbound.planning.kernels.stochastic_rows import TO_BEST, cannot_reach_goal
@@ -95,15 +97,6 @@ def row_concentration(constants, state):
 
 
 @lean
-def left_open(constants, view):
-    """mu: what the context of the view leaves open of the pair whose V^-1 c is in ``direction``."""
-    total = 0.0
-    for j in range(len(view.context)):
-        total += view.direction[j]
-    return min(max(constants.regularization * total, 0.0), 1.0)
-
-
-@lean
 def filled_loss(constants, state, view, pair, loss):
     """The loss of an interchangeable pair whose ridge estimate is ``loss``."""
     progress = view.explore.progress
@@ -112,7 +105,7 @@ def filled_loss(constants, state, view, pair, loss):
     lost = 0.0
     for j in range(len(view.context)):
         lost += state.regression.loss_sums[pair, j]
-    filled = left_open(constants, view) * (1.0 - 0.5 * progress["own_share"])
+    filled = share_of_prior(constants, pair, view.direction) * (1.0 - 0.5 * progress["own_share"])
     return loss + filled * (lost + draw * progress["mean_loss"]) / (visits + draw)
 
 
@@ -124,16 +117,13 @@ def fill_row(constants, state, view, pair):
     first = constants.next_start[pair]
     count = constants.next_start[pair + 1] - first
     visits = float(visits_with_outcome(state, pair))
-    square = 0.0
-    for j in range(len(view.context)):
-        square += view.context[j] * view.context[j]
-    under_context = max(1.0 / (norm * norm) - constants.regularization / square, 0.0)
+    under_context = max(1.0 / (norm * norm) - visits_of_prior(constants, pair, view.context), 0.0)
     concentration = max(view.explore.progress["concentration"], LEAST_CONCENTRATION)
     kappa = 1.0
     total = 0.0
     if visits > 0.0:
         kappa = 0.5 * concentration * (1.0 / (concentration + visits) + 1.0 / (concentration + under_context))
-        missing = left_open(constants, view)
+        missing = share_of_prior(constants, pair, view.direction)
         for k in range(first, first + count):
             filled = sets.centre[k] + missing * (times_followed(state, k) / visits - 1.0 / count)
             sets.centre[k] = max(filled, 0.0)

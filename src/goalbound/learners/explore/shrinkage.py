@@ -36,7 +36,7 @@ def losses_of_visits(constants, state, pair):
     for j in range(size):
         total += state.regression.loss_sums[pair, j]
     if constants.model.guessed[pair]:
-        weight = constants.regularization + constants.model.strength[pair]
+        weight = constants.pooling.mean + constants.model.strength[pair]
         for j in range(size):
             total -= weight * constants.model.losses[pair, j]
     return total
