@@ -47,10 +47,13 @@ class Kind:
     exploration: ExplorationRule
     look: naive.Exploration
     factor: float = 2.0
+    visits: float | None = None
+    """of the prior; None: lambda I"""
 
     def learner(self, support: Support, size: int, seed: int) -> RidgeLearner:
         return exploring(
             self.exploration, support, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=self.factor,
+            prior_visits=self.visits,
             rng=np.random.default_rng(seed),
         )  # fmt: skip
 
@@ -59,7 +62,7 @@ class Kind:
         return NaiveRidge(
             support, size, loss_floor=FLOOR, exploration=self.look, factor=self.factor, ceiling=given.ceiling,
             explore=getattr(given, "explore", 0.0), fade=getattr(given, "fade", 0.0), draws=given.name == "sampled",
-            bonus=getattr(given, "bonus", 0.0), rng=np.random.default_rng(seed),
+            bonus=getattr(given, "bonus", 0.0), prior_visits=self.visits, rng=np.random.default_rng(seed),
         )  # fmt: skip
 
 
@@ -74,6 +77,11 @@ KINDS = {
     "sampled widely, planning rarely": Kind(Posterior(spread=2.0, ceiling=CEILING), naive.drawn(2.0), factor=5.0),
     "local": Kind(Local(bonus=0.7), naive.estimated),
     "local, with a large bonus, at every step": Kind(Local(bonus=3.0), naive.estimated, factor=1.0),
+    "greedy, pooled": Kind(Greedy(), naive.estimated, visits=0.5),
+    "sampled by the variance, pooled": Kind(
+        Posterior(spread=0.5, by_variance=True, ceiling=CEILING), naive.drawn(0.5, by_variance=True), visits=1.0
+    ),
+    "local, pooled": Kind(Local(bonus=0.7), naive.estimated, visits=1.0),
     "rmax": Kind(Kwik(threshold=THRESHOLD), naive.known_or_goal(THRESHOLD), factor=1.0),
 }
 

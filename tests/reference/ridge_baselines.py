@@ -1,6 +1,6 @@
 """Learners by ridge regression without confidence sets, in NumPy, from their formulas. Slow and plain.
 
-For each pair: V = lambda I + sum c c^T, the losses V^-1 sum loss c, and a row V^-1 sum c for each next state but the
+For each pair: V = V0 + sum c c^T, the losses V^-1 sum loss c, and a row V^-1 sum c for each next state but the
 goal, projected on the stochastic matrices in the norm of V. How that looks under a context is what the learners differ
 in: :func:`estimated`, :func:`drawn`, :func:`known_or_goal`. Mass that is missing in a row leads to the goal; where the
 goal cannot follow by the support, rows sum to 1.
@@ -178,13 +178,13 @@ def filled(twin: NaiveRidge, pair: int) -> Look:
     mine = [sample for sample in twin.data if sample.pair == pair]
     following = next_states(twin.support, pair)
     toward = np.linalg.solve(regression.gram, context)
-    missing = min(max(twin.regularization * float(toward.sum()), 0.0), 1.0)
+    missing = min(max(float(np.ones(twin.size) @ twin.prior @ toward), 0.0), 1.0)
     draw = max(twin.drawn_by, 1.0)
     own = (sum(sample.loss for sample in mine) + draw * twin.drawn_to) / (len(mine) + draw)
     loss = float(regression.losses @ context) + missing * (1.0 - twin.own_share / 2.0) * own
     kappa, row = 1.0, np.zeros(len(following))
     if mine:
-        visits = max(1.0 / float(context @ toward) - twin.regularization / float(context @ context), 0.0)
+        visits = max(1.0 / float(context @ toward) - 1.0 / float(context @ np.linalg.solve(twin.prior, context)), 0.0)
         kappa = sum(twin.concentration / (twin.concentration + n) for n in (len(mine), visits)) / 2.0
         share = np.array([np.mean([sample.next_state == one for sample in mine]) for one in following])
         row = np.maximum(regression.rows @ context + missing * (share - 1.0 / len(following)), 0.0)
@@ -211,6 +211,7 @@ class NaiveRidge:
         factor: float = 2.0,
         ceiling: float = math.inf,
         regularization: float = 1.0,
+        prior_visits: float | None = None,
         explore: float = 0.0,
         fade: float = 0.0,
         draws: bool = False,
@@ -218,7 +219,10 @@ class NaiveRidge:
         rng: np.random.Generator | None = None,
     ) -> None:
         self.support, self.size, self.loss_floor, self.exploration = support, size, loss_floor, exploration
-        self.factor, self.ceiling, self.regularization = factor, ceiling, regularization
+        self.factor, self.ceiling = factor, ceiling
+        centre = np.full((size, size), 1.0 / size)
+        pooled = regularization if prior_visits is None else prior_visits / size
+        self.prior = regularization * (np.eye(size) - centre) + pooled * centre
         self.explore, self.fade, self.draws, self.bonus = explore, fade, draws, bonus
         self.rng = np.random.default_rng(0) if rng is None else rng
         self.data: list[Sample] = []
@@ -337,7 +341,7 @@ class NaiveRidge:
             following = next_states(self.support, pair)
             contexts = np.array([sample.context for sample in mine]).reshape(len(mine), self.size)
             landed = np.array([following == sample.next_state for sample in mine]).reshape(len(mine), len(following))
-            gram = self.regularization * np.eye(self.size) + contexts.T @ contexts
+            gram = self.prior + contexts.T @ contexts
             losses = np.linalg.solve(gram, contexts.T @ np.array([sample.loss for sample in mine]))
             rows = np.linalg.solve(gram, contexts.T @ landed).T
             nearest = projected(np.ascontiguousarray(rows), gram, stochastic=is_stochastic(self.support, pair))

@@ -10,7 +10,7 @@ import pytest
 
 from goalbound.confidence import Widths, likelihood, paper, sharp
 from goalbound.confidence.linearity import check_watch
-from goalbound.confidence.regression import ridge_of
+from goalbound.confidence.pooling import least_weights
 from goalbound.errors import FileFormatError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
@@ -99,8 +99,8 @@ def test_two_pairs_cannot_have_the_same_room() -> None:
         check(learner)
 
 
-def test_the_ridge_of_a_pair_that_was_guessed_has_the_strength_of_the_guess() -> None:
+def test_the_prior_of_a_pair_that_was_guessed_weighs_more_by_the_strength_of_the_guess() -> None:
     guess = PriorKnowledge.around(PROBLEM, strength=3.0)
     guessed = GreedyRidge(PROBLEM.support, 2, loss_floor=0.1, prior=guess)
-    assert ridge_of(guessed._constants).tolist() == [4.0] * 6
-    assert ridge_of(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)._constants).tolist() == [1.0] * 2
+    assert least_weights(guessed._constants).tolist() == [3.5] * 6  # the mean of two components begins with 1 / 2
+    assert least_weights(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)._constants).tolist() == [0.5] * 2

@@ -65,18 +65,22 @@ def steps(count: int, seed: int = 0, problem: LinearCSSP = PROBLEM) -> list[tupl
 
 
 def around_by_definition(
-    log: list[tuple[NDArray[np.float64], Step]], pair: int, model: LinearCSSP, strength: float, ridge: float
+    log: list[tuple[NDArray[np.float64], Step]],
+    pair: int,
+    model: LinearCSSP,
+    strength: float,
+    prior: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The minimum of the squared errors plus (lambda + s) |p - p0|^2, by least squares with rows for the penalty."""
+    """The least squared errors plus (p - p0) (V0 + s I) (p - p0), by least squares with rows for the penalty."""
     mine = [(c, s) for c, s in log if SUPPORT.pair(s.state, s.action) == pair]
-    root = np.sqrt(ridge + strength)
-    design = np.vstack([*[c for c, _ in mine], root * np.eye(2)])
-    losses = np.concatenate([[s.loss for _, s in mine], root * model.losses[pair]])
+    root = np.linalg.cholesky(prior + strength * np.eye(2)).T
+    design = np.vstack([*[c for c, _ in mine], root])
+    losses = np.concatenate([[s.loss for _, s in mine], root @ model.losses[pair]])
     row = SUPPORT.row(pair)
     rows = []
     for place, following in zip(range(row.start, row.stop), SUPPORT.next_state[row], strict=True):
         hit = [float(s.next_state == following) for _, s in mine]
-        rows.append(np.linalg.lstsq(design, np.concatenate([hit, root * model.probabilities[place]]), rcond=None)[0])
+        rows.append(np.linalg.lstsq(design, np.concatenate([hit, root @ model.probabilities[place]]), rcond=None)[0])
     return np.linalg.lstsq(design, losses, rcond=None)[0], np.array(rows)
 
 
@@ -96,10 +100,12 @@ def test_estimates_are_those_of_a_ridge_around_the_guess(name: str, ridge: float
     learner.learn_log(log)
 
     around = prior.model_prior() if name == "optimistic" else None
+    visits = learner.settings.prior_visits
+    penalty = ridge * np.eye(2) + (0.0 if visits is None else visits / 2.0 - ridge) / 2.0
     found = ridge_estimate(learner.statistics, around=around)
 
     for pair in range(SUPPORT.pairs):
-        losses, rows = around_by_definition(log, pair, OTHER, 3.0, ridge)
+        losses, rows = around_by_definition(log, pair, OTHER, 3.0, penalty)
         np.testing.assert_allclose(found.losses[pair], losses, atol=1e-11)
         np.testing.assert_allclose(found.rows[SUPPORT.row(pair)], rows, atol=1e-11)  # those of the goal: 1 - the others
 
@@ -240,12 +246,12 @@ def test_wrong_guesses_are_errors_that_name_them(make_prior: Any, message: str) 
 
 def test_statistics_that_hold_guesses_make_no_confidence_set() -> None:
     learner = make("greedy", PriorKnowledge.around(OTHER, strength=3.0))
-    with pytest.raises(InputError, match="began with guesses"):
+    with pytest.raises(InputError, match="with guesses, which are no data"):
         confidence_set(learner.statistics, [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"), [("strength", -0.5, "prior.strength"), ("guess_losses", 2.0, "prior.guess_losses")]
+    ("field", "value", "message"), [("strength", -0.25, "prior.strength"), ("guess_losses", 2.0, "prior.guess_losses")]
 )
 def test_a_file_with_an_impossible_guess_is_refused(field: str, value: float, message: str) -> None:
     prior = PriorKnowledge.around(OTHER, strength=3.0)

@@ -60,8 +60,9 @@ def named(support: Support, step: Step) -> tuple[int, int]:
 
 def assert_sums_of(learner: RidgeLearner, seen: Seen, *, ridge: float = 1.0) -> None:
     """The witness: dense sums of all steps, in the order in which they were made."""
-    support, size = learner.support, learner.context_size
-    gram = np.repeat(ridge * np.eye(size)[None], support.pairs, axis=0)
+    support, size, pooled = learner.support, learner.context_size, learner.settings.prior_visits
+    prior = ridge * np.eye(size) + (0.0 if pooled is None else pooled / size - ridge) / size
+    gram = np.repeat(prior[None], support.pairs, axis=0)
     visits, losses = np.zeros(support.pairs, dtype=int), np.zeros((support.pairs, size))
     following = np.zeros((support.triples, size))
     for context, step in seen:
@@ -75,7 +76,7 @@ def assert_sums_of(learner: RidgeLearner, seen: Seen, *, ridge: float = 1.0) -> 
     for name, expected in (("gram", gram), ("loss_sums", losses), ("next_sums", following)):
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-13, atol=1e-13, err_msg=name)
     np.testing.assert_allclose(found.inverse_gram, np.linalg.inv(gram), rtol=1e-9, atol=1e-12)
-    exact = np.linalg.slogdet(gram / ridge)[1]
+    exact = np.linalg.slogdet(gram)[1] - np.linalg.slogdet(prior)[1]
     assert (learner._state.log_det >= exact - 1e-12).all()
     np.testing.assert_allclose(learner._state.log_det, exact, atol=1e-9)
 

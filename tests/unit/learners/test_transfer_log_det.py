@@ -48,11 +48,13 @@ def test_levels_are_those_of_the_traces() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("ridge", [1e-3, 1.0, 100.0])
-def test_the_determinant_of_a_gram_matrix_is_bounded_from_above(size: int, ridge: float) -> None:
+@pytest.mark.parametrize("pooled", [1.0, 0.2, 5.0])
+def test_the_determinant_of_a_gram_matrix_is_bounded_from_above(size: int, ridge: float, pooled: float) -> None:
     contexts = np.random.default_rng(size).dirichlet(np.ones(size), 500)
-    gram = ridge * np.eye(size) + contexts.T @ contexts
-    bound = log_det_bound.python(gram, ridge, np.zeros((size, size)))
-    exact = np.linalg.slogdet(gram / ridge)[1]
+    prior = ridge * (np.eye(size) + (pooled - 1.0) / size)
+    gram = prior + contexts.T @ contexts
+    bound = log_det_bound.python(gram, ridge, ridge * pooled, np.zeros((size, size)))
+    exact = np.linalg.slogdet(gram)[1] - np.linalg.slogdet(prior)[1]
     assert exact - 1e-13 <= bound <= exact + 1e-6
 
 
@@ -60,5 +62,5 @@ def test_the_determinant_of_a_gram_matrix_is_bounded_from_above(size: int, ridge
 def test_where_rounding_leaves_no_pivots_the_trace_bounds_the_determinant(ridge: float) -> None:
     """1e9 visits under (1/2, 1/2): eigenvalues ridge and 5e8 + ridge, so log det is log(1 + 5e8 / ridge)."""
     gram = np.full((2, 2), 2.5e8) + ridge * np.eye(2)
-    bound = log_det_bound.python(gram, ridge, np.zeros((2, 2)))
+    bound = log_det_bound.python(gram, ridge, ridge, np.zeros((2, 2)))
     assert np.log1p(5e8 / ridge) <= bound <= 2.0 * np.log(5e8 / ridge)
