@@ -56,6 +56,9 @@ class Border:
     def loss_scale(self, scale: LossScale | None) -> None:
         if scale is not None:
             check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
+        prior = getattr(self, "prior", None)
+        if scale is not None and prior is not None:
+            prior.check_scale(scale.cap, "the learner")
         self._loss_scale = scale
         self._converts = scale is not None
 

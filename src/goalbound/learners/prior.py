@@ -50,6 +50,7 @@ class PriorKnowledge:
         strength: [N] how many visits it is worth, at each corner of the simplex.
         guess_losses: [N, d] where guessed.
         guess_rows: [M, d] where guessed.
+        loss_scale: what a loss of 1 is in the unit of the models that were guessed; None: they had none.
 
     A road has a known way and an unknown time; a test has a known price:
 
@@ -70,6 +71,7 @@ class PriorKnowledge:
     strength: NDArray[np.float64]
     guess_losses: NDArray[np.float64]
     guess_rows: NDArray[np.float64]
+    loss_scale: float | None = None
 
     __setstate__ = restore_readonly
     __deepcopy__ = share_frozen
@@ -92,10 +94,12 @@ class PriorKnowledge:
         *,
         strength: float | Mapping[tuple[Any, Any], float],
         context_size: int | None = None,
+        loss_scale: float | None = None,
     ) -> PriorKnowledge:
         """Nothing is known, and this is a guess of all: :meth:`with_model` on the support of the model.
 
-        ``context_size``, d, is needed for an :class:`SSP`, which is taken as the same under every context.
+        ``context_size``, d, is needed for an :class:`SSP`, which is taken as the same under every context;
+        ``loss_scale`` where a loss of 1 is another amount for the learner than for the model.
 
         >>> from goalbound.problems import treatment_ladder
         >>> prior = PriorKnowledge.around(treatment_ladder(3), strength=5)
@@ -109,7 +113,8 @@ class PriorKnowledge:
         if not isinstance(model, SSP):
             check_type(model, LinearCSSP, "model", "give a LinearCSSP or an SSP")
             context_size = model.context_size if context_size is None else context_size
-        return cls.nothing(model.support, cast(int, context_size)).with_model(model, strength=strength)
+        nothing = cls.nothing(model.support, cast(int, context_size))
+        return nothing.with_model(model, strength=strength, loss_scale=loss_scale)
 
     def with_losses(self, losses: Mapping[tuple[Any, Any], ArrayLike] | ArrayLike) -> PriorKnowledge:
         """Mean losses that are known: of single pairs ``{(state, action): loss}``, or of all pairs as [N] or [N, d].
@@ -149,7 +154,11 @@ class PriorKnowledge:
         return replace(self, floors=set_readonly(table))
 
     def with_model(
-        self, model: LinearCSSP | SSP, *, strength: float | Mapping[tuple[Any, Any], float]
+        self,
+        model: LinearCSSP | SSP,
+        *,
+        strength: float | Mapping[tuple[Any, Any], float],
+        loss_scale: float | None = None,
     ) -> PriorKnowledge:
         """A guess of all pairs of a model: what a colleague believes, free-flow times, last year's estimate.
 
@@ -157,7 +166,11 @@ class PriorKnowledge:
             model: losses and rows. An :class:`SSP` is taken as the same under every context. Its pairs are found in the
                 support by their names, where both have names, and by numbers else; where they lead, the support allows.
             strength: how many visits the guess of a pair is worth, at each corner of the simplex (so of a one-hot
-                context): one number; or ``{(state, action): number}``, and only these pairs are guessed.
+                context): one number, where the model knows something of every state; or ``{(state, action): number}``,
+                and only these pairs are guessed.
+            loss_scale: what a loss of 1 is for the learner, in the unit of the model, whose losses are converted. None:
+                what it is for the model, or for the one that was guessed before. A learner or a problem with another
+                scale refuses the prior.
 
         Estimates are by ridge regression *around* the model (:mod:`goalbound.confidence.declared`). A guess that is
         wrong costs time: it weighs as much as ``strength`` visits, and real ones outweigh it. It costs no validity:
@@ -177,7 +190,7 @@ class PriorKnowledge:
         places = match_support(self.support, problem.support, name="model")
         losses = np.zeros((self.support.pairs, self.context_size))
         rows = np.zeros((self.support.triples, self.context_size))
-        losses[places.pairs] = problem.losses
+        losses[places.pairs], scale = self._scaled(problem, loss_scale)
         rows[places.triples] = problem.probabilities
         chosen = np.zeros(self.support.pairs, dtype=np.bool_)
         chosen[places.pairs] = True
@@ -185,7 +198,52 @@ class PriorKnowledge:
             asked = np.zeros_like(chosen)
             asked[[pair_number(self.support, key, "strength") for key in strength]] = True
             chosen &= asked
-        return self._guessing(chosen, losses, rows, strength)
+        else:
+            self._check_covers(problem, chosen)
+        return replace(self._guessing(chosen, losses, rows, strength), loss_scale=scale)
+
+    def _scaled(self, model: LinearCSSP, loss_scale: float | None) -> tuple[NDArray[np.float64], float | None]:
+        """The losses [N', d] of a model where a loss of 1 is what it is for the learner, and what that is."""
+        from goalbound.models.ssp import check_scale
+
+        if loss_scale is None:
+            wanted = self.loss_scale if self.loss_scale is not None or model.loss_scale == 1.0 else model.loss_scale
+        else:
+            wanted = check_scale(loss_scale)
+        if wanted is None or wanted == model.loss_scale or (loss_scale is None and model.loss_scale == 1.0):
+            return model.losses, wanted
+        losses = model.losses * (model.loss_scale / wanted)
+        if losses.max() > 1.0:
+            pair = int(losses.max(axis=1).argmax())
+            raise ArgumentError(
+                f"model: {model.support.pair_name(pair)} has a loss of {losses[pair].max() * wanted:g}, above the "
+                f"{wanted:g} that a loss of 1 is; cut the losses of the model to it"
+            )
+        return losses, wanted
+
+    def _check_covers(self, model: LinearCSSP, chosen: NDArray[np.bool_]) -> None:
+        """An error if there are states of which a model says nothing: there no loss would be the guess."""
+        lacking = np.flatnonzero(~np.logical_or.reduceat(chosen | self._known, self.support.pair_start[:-1]))
+        if len(lacking):
+            named = self.support.state_names is not None and model.support.state_names is not None
+            raise ArgumentError(
+                f"model has {model.support.states} states, found by {'name' if named else 'number'}, and nothing of "
+                f"{self.support.state_name(int(lacking[0]))}: next to guesses, pairs without one look free. Give a "
+                "model of all states, or say by strength={(state, action): number} which pairs are guessed"
+            )
+
+    @property
+    def _known(self) -> NDArray[np.bool_]:
+        """[N] the pairs of which there is a guess, or all is known."""
+        return self.guessed | (self.loss_known & self.row_known)
+
+    def check_scale(self, scale: float, name: str) -> None:
+        """An error if a loss of 1 is another amount for what is called ``name`` than for the guesses; 1: no unit."""
+        if scale != 1.0 and self.loss_scale not in (None, scale):
+            raise ArgumentError(
+                f"a loss of 1 is {scale:g} for {name}, and {self.loss_scale:g} in the model that was guessed; give "
+                f"with_model(..., loss_scale={scale:g}), which converts it"
+            )
 
     def with_guesses(
         self,
@@ -317,6 +375,7 @@ class PriorKnowledge:
 
     def check_problem(self, problem: LinearCSSP) -> None:
         """An error if a problem may lead where a known row says that it cannot; it has the same pairs."""
+        self.check_scale(problem.loss_scale, "the problem")
         mine, theirs = self.support, problem.support
         for pair in np.flatnonzero(self.row_known).tolist():
             row, true = mine.row(pair), theirs.row(pair)

@@ -17,6 +17,7 @@ from goalbound import (
     GreedyRidge,
     KwikRmax,
     LinearCSSP,
+    LossScale,
     ModelEnvironment,
     PosteriorSampling,
     PriorKnowledge,
@@ -269,3 +270,41 @@ def test_learners_without_sets_take_known_rows_and_losses() -> None:
             environment=lambda rng: ModelEnvironment(PROBLEM, rng=rng),
         )  # fmt: skip
         assert history.total_expected_regret == pytest.approx(0.0, abs=20 * 2e-4)  # value iteration ends at 1e-3 * 0.1
+
+
+def minutes(cap: float) -> LinearCSSP:
+    """Losses of 6 and 12 minutes, where a loss of 1 is ``cap`` minutes."""
+    losses = np.array([[[6.0 / cap]], [[12.0 / cap]]])
+    return replace(LinearCSSP.dense(losses, [[[[0.0, 1.0]]], [[[0.0, 1.0]]]]), loss_scale=cap)
+
+
+def test_a_model_of_another_scale_is_converted_to_that_of_the_learner() -> None:
+    model, nothing = minutes(60.0), PriorKnowledge.nothing(minutes(60.0).support, 2)
+
+    converted = nothing.with_model(model, strength=1, loss_scale=30.0)
+    assert converted.guess_losses.tolist() == [[0.2, 0.4]]  # 6 and 12 of 30 minutes
+    again = converted.with_model(minutes(120.0), strength=1)  # as the one before
+    np.testing.assert_allclose(again.guess_losses, [[0.2, 0.4]], rtol=1e-15)
+    with pytest.raises(InputError, match="has a loss of 12, above the 10 that a loss of 1 is"):
+        nothing.with_model(model, strength=1, loss_scale=10.0)
+
+
+def test_a_guess_of_another_scale_is_refused_where_it_would_be_used() -> None:
+    prior = PriorKnowledge.around(minutes(60.0), strength=1)
+    learner = GreedyRidge(prior.support, 2, loss_floor=0.1, prior=prior)
+
+    with pytest.raises(InputError, match=r"a loss of 1 is 30 for the learner, and 60 in the model.*loss_scale=30"):
+        learner.loss_scale = LossScale("min", cap=30.0)
+    with pytest.raises(InputError, match="a loss of 1 is 120 for the problem, and 60 in the model"):
+        play(minutes(120.0), learner, Dirichlet.symmetric(2), episodes=1, seed=0)
+    learner.loss_scale = LossScale("min", cap=60.0)
+    assert learner.plan([0.5, 0.5]).values[0] == pytest.approx(9.0, rel=1e-3)  # minutes
+
+
+def test_a_model_that_lacks_states_is_refused_unless_its_pairs_are_named() -> None:
+    small = SSP.dense([[0.5], [0.25]], [[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]])
+    nothing = PriorKnowledge.nothing(Support.full(3, 1), 1)
+
+    with pytest.raises(InputError, match="model has 2 states, found by number, and nothing of state 2"):
+        nothing.with_model(small, strength=2.0)
+    assert nothing.with_model(small, strength={(0, 0): 2.0}).guessed.tolist() == [True, False, False]
