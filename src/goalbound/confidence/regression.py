@@ -472,4 +472,5 @@ def missing_weight(state, pair, component):
 def visited(regression: RegressionSums, constants: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """[N, d, d] the sums of c c^T, without the prior, and [N] how far rounding may have moved them."""
     data = regression.gram - prior_grams(constants, regression.gram.shape[1])
-    return data, FILE_SLACK * (regression.visits + np.maximum(*prior_weights(constants)))
+    largest: NDArray[np.float64] = np.maximum(*prior_weights(constants))
+    return data, FILE_SLACK * (regression.visits + largest)

@@ -24,10 +24,11 @@ from goalbound.planning.kernels.sparse_policy_iteration import (
     sparse_policy_iteration,
 )
 
-DOUBLING = 2.0
-"""Within an episode they plan anew when the Gram determinant of a pair has doubled."""
-PRIOR_VISITS = 1.0
-"""mu: the visits that the prior of a pair is worth, where nothing else is said."""
+RIDGE = LearnerOptions(regularization=1.0, replan_factor=2.0)
+"""Options of learners that draw each component to 0 by itself. Within an episode they plan anew when the Gram
+determinant of a pair has doubled."""
+POOLED = LearnerOptions(regularization=2.0, prior_visits=2.0, replan_factor=2.0)
+"""Options of learners whose components are drawn to their mean, and that to 0 as by two visits."""
 LOCAL_BONUS = 0.3
 """The bonus of :class:`LocalOptimism` by default."""
 OPTIMISM = 0.03
@@ -66,8 +67,7 @@ class GreedyRidge(RidgeLearner):
             loss_floor=loss_floor,
             exploration=Greedy(),
             options=options,
-            replan_factor=DOUBLING,
-            prior_visits=PRIOR_VISITS,
+            own=POOLED,
         )
         super().__init__(support, settings, prior=prior)
 
@@ -105,8 +105,7 @@ class EpsilonGreedy(RidgeLearner):
             loss_floor=loss_floor,
             exploration=Epsilon(explore, fade),
             options=options,
-            replan_factor=DOUBLING,
-            prior_visits=PRIOR_VISITS,
+            own=POOLED,
         )
         super().__init__(support, settings, prior=prior, rng=rng)
 
@@ -161,8 +160,7 @@ class LocalOptimism(RidgeLearner):
             context_size,
             loss_floor=loss_floor,
             exploration=Local(bonus),
-            replan_factor=DOUBLING,
-            prior_visits=PRIOR_VISITS,
+            own=POOLED,
             options=options,
         )
         super().__init__(support, settings, prior=prior)
@@ -217,8 +215,7 @@ class PosteriorSampling(RidgeLearner):
             context_size,
             loss_floor=loss_floor,
             options=options,
-            replan_factor=DOUBLING,
-            prior_visits=PRIOR_VISITS if by_variance else None,
+            own=POOLED if by_variance else RIDGE,
             exploration=Posterior(
                 spread=spread, by_variance=by_variance, optimism=optimism, patience=patience, ceiling=ceiling
             ),

@@ -33,7 +33,8 @@ class LearnerOptions:
     """Options of learners by ridge regression that seldom need to be changed.
 
     Attributes:
-        regularization: lambda of the ridge regressions: how strongly coefficients are drawn to 0, or to a guess.
+        regularization: lambda of the ridge regressions: how strongly coefficients are drawn to 0, or to a guess. None:
+            as the learner has it, 1 or 2.
         prior_visits: mu: the visits that the prior of a pair is worth in the mean of its components, however many there
             are; lambda then draws components to each other (:mod:`goalbound.confidence.pooling`). lambda I is mu =
             lambda d. None: as the learner has it. Confidence sets are proven for lambda I, and take no other.
@@ -53,7 +54,7 @@ class LearnerOptions:
     goalbound.errors.ArgumentError: tolerance 0.5 is not in (0, 0.4]; it is relative to the loss floor
     """
 
-    regularization: float = 1.0
+    regularization: float | None = None
     tolerance: float = 1e-3
     replan_factor: float | None = None
     check_linearity: bool | None = None
@@ -73,18 +74,19 @@ class LearnerOptions:
             check_bool(self.check_linearity, "check_linearity")
         if self.episodes is not None:
             check_size(self.episodes, "episodes", "it is the number of episodes to come, at least 1", most=2**62)
-        checked_regularization(self.regularization)
+        if self.regularization is not None:
+            checked_regularization(self.regularization)
         if self.prior_visits is not None:
             object.__setattr__(self, "prior_visits", _checked_prior_visits(self.prior_visits))
 
-    def given(self, **own: float | None) -> dict[str, Any]:
-        """The settings that these options stand for, where the learner's ``own`` are these.
+    def given(self, own: LearnerOptions | Settings) -> dict[str, Any]:
+        """The settings that these options stand for; what they leave open is as in the learner's ``own``.
 
-        >>> LearnerOptions().given(replan_factor=2.0)["replan_factor"]
+        >>> LearnerOptions().given(LearnerOptions(replan_factor=2.0))["replan_factor"]
         2.0
         """
         found = {one.name: getattr(self, one.name) for one in fields(self)}
-        return found | {name: value for name, value in own.items() if found[name] is None}
+        return {name: getattr(own, name) if value is None else value for name, value in found.items()}
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,10 @@ class Settings:
         widths: Widths | ConfidenceModel | None = None,
         exploration: ExplorationRule | None = None,
         options: LearnerOptions | None = None,
-        replan_factor: float = 1.0,
-        prior_visits: float | None = None,
+        own: LearnerOptions | None = None,
     ) -> Settings:
-        """The settings of a learner whose own ``replan_factor`` and ``prior_visits`` are these, where the options leave
-        them open."""
+        """The settings of a learner whose ``own`` options are these, where the options that were given leave them
+        open."""
         chosen = LearnerOptions() if options is None else options
         check_type(chosen, LearnerOptions, "options", "give LearnerOptions(...), or leave it out")
         return cls(
@@ -130,7 +131,7 @@ class Settings:
             loss_bound=loss_bound,
             widths=paper() if widths is None else widths,
             exploration=Optimistic() if exploration is None else exploration,
-            **chosen.given(replan_factor=replan_factor, prior_visits=prior_visits),
+            **chosen.given(PAPERS if own is None else own),
         )
 
     def __post_init__(self) -> None:
@@ -262,3 +263,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "check_linearity": (bool, type(None)),
     "prior_visits": (float, type(None)),
 }
+
+PAPERS = LearnerOptions(regularization=1.0, replan_factor=1.0)
+"""The options of the paper, where nothing else is said."""

@@ -101,8 +101,7 @@ def with_settings(learner: R, changes: dict[str, Any]) -> R:
         )
         if options.forget:
             raise ArgumentError("options has forget=True; data that was not to be forgotten cannot be from now on")
-        own = learner.settings
-        changes |= options.given(replan_factor=own.replan_factor, prior_visits=own.prior_visits)
+        changes |= options.given(learner.settings)
     target = learner._made_alike(learner.support, replace(learner.settings, **changes), known)
     declared = target.settings.loss_floor == learner.settings.loss_floor and target.prior == learner.prior
     places = match_support(learner.support, learner.support, name="the learner")
