@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import LinearCSSP, LossScale, ModelEnvironment, Support
-from goalbound.adapters.covariates import CovariateLearner, Hats, Periodic, Tensor
+from goalbound.adapters.covariates import CovariateLearner, CovariateMap, Hats, Periodic, Tensor
 from goalbound.logs import Log, LogColumns, read_log
 from goalbound.planning import optimal_values
 from goalbound.problems import incident_log
@@ -59,12 +59,12 @@ class Way:
     restart: bool = False
 
 
-def recorded_log(problem: LinearCSSP, cases: int, *, seed: int) -> Log:
+def recorded_log(problem: LinearCSSP, cases: int, *, seed: int, covariate_map: CovariateMap = DAY) -> Log:
     """A log of the runbook with 30% random deviations, as :func:`read_log` reads its columns."""
     return read_log(
         incident_log(problem, cases, np.random.default_rng(seed), deviation=0.3),
         columns=LogColumns(loss="minutes", covariates=["hour", "traffic"], probability="probability"),
-        goal="recovered", support=problem.support, covariate_map=DAY,
+        goal="recovered", support=problem.support, covariate_map=covariate_map,
         loss_scale=LossScale("min", cap=problem.loss_scale, beyond="refuse"),
     )  # fmt: skip
 

@@ -34,6 +34,8 @@ SHORT_SECONDS, LONG_SECONDS = 0.25, 1.0
 """Seconds: chunks that take less grow, those that take more shrink. Results do not depend on it."""
 FIRST_PART = 1
 """Episodes of the first part, so that there is progress to report from the first second on; parts grow from there."""
+MOST_COMPONENTS = 12
+"""Bounds over the contexts of problems with more are certified only where a learner needs them."""
 MAX_PROBLEMS = 8
 """The size of the problem cache, which lets runs of the same problem share its bounds."""
 
@@ -144,7 +146,8 @@ def _cached_problem(problem: LinearCSSP) -> LinearCSSP:
 
 def _bounds(spec: RunSpec, problem: LinearCSSP) -> ContextBounds | None:
     """Certified bounds, where the learner needs them anyway or they are cheap."""
-    if problem.support.states <= metadata.MAX_STATES or "certified" in map(str, spec.learner.settings.values()):
+    cheap = problem.support.states <= metadata.MAX_STATES and problem.context_size <= MOST_COMPONENTS
+    if cheap or "certified" in map(str, spec.learner.settings.values()):
         return certified_bounds(problem)
     return None
 

@@ -405,7 +405,7 @@ class PriorKnowledge:
     __hash__ = None  # type: ignore[assignment]
 
 
-_FIELDS = tuple(name for name in PriorKnowledge.__annotations__ if name != "support")
+_FIELDS = tuple(name for name in PriorKnowledge.__annotations__ if name not in ("support", "loss_scale"))
 _PREFIX = "prior."
 _ROWS_OF = {"rows": "row_known", "guess_rows": "guessed"}
 """Rows that are empty where no pair has one, and the pairs that have."""

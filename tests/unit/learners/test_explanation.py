@@ -26,6 +26,7 @@ from goalbound import (
 from goalbound.confidence import paper
 from goalbound.errors import InputError
 from goalbound.learners.explanation import ActionExplanation, Evidence, Explanation, explain
+from goalbound.learners.settings import LearnerOptions
 from goalbound.models import IntervalSet
 from goalbound.planning import evaluate, policy_bounds
 
@@ -157,14 +158,15 @@ def test_the_goal_and_states_that_are_not_there_are_errors(learner: LRCSSP) -> N
 def after(visits: int, **others: Any) -> GreedyRidge:
     """One state: "ask" was played so often, each time at a loss of 0.8 and to the goal; "wait" a thousand times."""
     support = Support.from_names({"new": {"ask": ["new", "goal"], "wait": ["new", "goal"]}})
-    learner = GreedyRidge(support, 1, loss_floor=0.1, **others)
+    options = LearnerOptions(regularization=1.0, prior_visits=1.0)
+    learner = GreedyRidge(support, 1, loss_floor=0.1, options=options, **others)
     learner.learn_log([([1.0], Step(0, 0, 0.8, 1))] * visits + [([1.0], Step(0, 1, 0.9, 1))] * 1000)
     return learner
 
 
 @pytest.mark.parametrize(("visits", "share"), [(0, "100%"), (1, "50%"), (3, "25%"), (8, "11%")])
 def test_a_pair_with_few_visits_has_a_note_that_its_estimate_is_too_small(visits: int, share: str) -> None:
-    """With one component and lambda = 1 the ridge gives n / (n + 1) of the mean loss, here 0.8."""
+    """With a prior worth one visit the ridge gives n / (n + 1) of the mean loss, here 0.8."""
     found = after(visits).explain([1.0], "new")
     (note,) = found.notes
     assert f"towards no loss and the goal (ask by {share})" in note
@@ -201,7 +203,8 @@ def test_what_is_known_or_guessed_is_not_pulled_towards_no_loss() -> None:
 
 
 def test_where_nothing_was_seen_under_the_context_the_reason_says_so() -> None:
-    learner = GreedyRidge(PROBLEM.support, 2, loss_floor=0.2)
+    options = LearnerOptions(regularization=1.0, prior_visits=2.0)  # lambda I: components say nothing of each other
+    learner = GreedyRidge(PROBLEM.support, 2, loss_floor=0.2, options=options)
     assert "Nothing is known under this context" in learner.explain([0.5, 0.5], 0).reason
     for action in ("wait & see", "treat"):
         for _ in range(50):

@@ -27,6 +27,7 @@ from tests.support.ridge import LEARNERS
 
 BOTH = Support.full(2, 2)
 """two states, two actions; all lead anywhere"""
+ONE_VISIT = LearnerOptions(regularization=1.0, prior_visits=1.0)
 
 
 def steps(episode: LearnerEpisode, *seen: tuple[int, int, float, int]) -> None:
@@ -43,8 +44,8 @@ def assert_values(learner: RidgeLearner, context: list[float], values: list[floa
 
 
 def test_greedy_by_hand() -> None:
-    # One component: an estimate is a sum of what was seen, divided by 1 + visits.
-    learner = GreedyRidge(BOTH, 1, loss_floor=0.1)
+    # One component and a prior of one visit: an estimate is a sum of what was seen, divided by 1 + visits.
+    learner = GreedyRidge(BOTH, 1, loss_floor=0.1, options=ONE_VISIT)
     episode = learner.begin([1.0])
     # Nothing was seen: every pair leads to the goal at the floor, and ties go to the first.
     assert_values(learner, [1.0], [0.1, 0.1], [0, 0])
@@ -66,7 +67,9 @@ def test_epsilon_greedy_by_hand() -> None:
     # In episode k a share 0.5 / k of the steps explores: one number decides, and one more is the action.
     numbers = np.random.default_rng(1).random(6)
     assert numbers.round(3).tolist() == [0.512, 0.950, 0.144, 0.949, 0.312, 0.423]
-    learner = EpsilonGreedy(BOTH, 1, loss_floor=0.1, explore=0.5, fade=1.0, rng=np.random.default_rng(1))
+    learner = EpsilonGreedy(
+        BOTH, 1, loss_floor=0.1, explore=0.5, fade=1.0, rng=np.random.default_rng(1), options=ONE_VISIT
+    )
     episode = learner.begin([1.0])
     # 0.512 and 0.950 are not below 0.5: as planned. After the first, (0, 0) is worth 0.25 + 0.5 v.
     steps(episode, (0, 0, 0.5, 0), (0, 1, 1.0, 0))

@@ -114,10 +114,10 @@ def test_an_interval_ends_when_the_determinant_has_grown_by_the_factor(name: str
     assert (seen["known"] > 0) == (name == "known")
 
 
-@pytest.mark.parametrize("regularization", [1.0, 3.0])
-def test_a_determinant_that_has_just_doubled_has_doubled(regularization: float) -> None:
-    # One component: the determinant is lambda + visits. It has doubled at lambda, 3 lambda, 7 lambda, ... visits.
-    options = LearnerOptions(regularization=regularization, replan_factor=2.0)
+@pytest.mark.parametrize("prior_visits", [1.0, 3.0])
+def test_a_determinant_that_has_just_doubled_has_doubled(prior_visits: float) -> None:
+    # One component: the determinant is mu + visits. It has doubled at mu, 3 mu, 7 mu, ... visits.
+    options = LearnerOptions(prior_visits=prior_visits, replan_factor=2.0)
     learner = GreedyRidge(Support.full(1, 1), 1, loss_floor=0.1, options=options)
     episode, ended = learner.begin([1.0]), []
     for visits in range(1, 64):
@@ -125,7 +125,7 @@ def test_a_determinant_that_has_just_doubled_has_doubled(regularization: float) 
         episode.observe(Step(0, episode.act(0), 0.5, 0))
         if episode.intervals > before:
             ended.append(visits)
-    assert ended == [int(regularization * (2**k - 1)) for k in range(1, 7) if regularization * (2**k - 1) < 64]
+    assert ended == [int(prior_visits * (2**k - 1)) for k in range(1, 7) if prior_visits * (2**k - 1) < 64]
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.0, math.nan, math.inf])
