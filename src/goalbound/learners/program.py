@@ -152,9 +152,9 @@ class Assembly:
             return improve_by_elimination
         if settings.is_optimistic:
             return improve_by_sweeps
-        from goalbound.learners.ridge import improve_by_krylov, improve_from_goal
+        from goalbound.learners.ridge import improve_by_krylov
 
-        return improve_by_krylov if settings.prior_visits is None else improve_from_goal
+        return improve_by_krylov
 
     def ceiling(self, settings: Settings) -> float:
         """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not

@@ -40,8 +40,9 @@ class GreedyRidge(RidgeLearner):
 
     No guarantee. What a pair never showed is 0 in the estimate, and its missing mass leads to the goal (where it cannot
     by the support, to all next states alike): the prior, worth two visits of a pair however many components there are
-    (:mod:`goalbound.confidence.pooling`), draws to it by 2 / (2 + visits), which is all the exploring it does. Plans at each episode, and when the Gram determinant of a pair doubles, so that no
-    loop lasts. Costs less than LR-CSSP per step.
+    (:mod:`goalbound.confidence.pooling`), draws there by 2 / (2 + visits), which is all the exploring it does. Plans at
+    each episode, and when the Gram determinant of a pair doubles, so that no loop lasts. Costs less than LR-CSSP per
+    step.
 
     >>> from goalbound import GreedyRidge, Support
     >>> learner = GreedyRidge(Support.full(2, 2), 3, loss_floor=0.1)
@@ -168,11 +169,11 @@ class LocalOptimism(RidgeLearner):
 class PosteriorSampling(RidgeLearner):
     """Thompson sampling (PS-CSSP): plans in a draw around the ridge estimate.
 
-    The coefficients of a row have posterior N(P^, spread^2 V^-1), independently (V begins with lambda I, or by variance
-    with a prior that pools the components of a pair, :mod:`goalbound.confidence.pooling`); so under a context c the row itself
+    The coefficients of a row have posterior N(P^, spread^2 V^-1), independently; so under a context c the row itself
     is N(P^ c, (spread w)^2 I) with w the norm of c in V^-1. That is drawn, for every next state of the support, and
     projected on the sub-simplex, or on the simplex where the goal cannot follow; likewise the loss, clipped to
-    [loss floor, 1]. ``by_variance``: for an estimate q the deviation is spread w sqrt(q (1 - q) + w^2 + 0.04), so that
+    [loss floor, 1]. V begins with lambda I, or by variance with the prior of :mod:`goalbound.confidence.pooling`.
+    ``by_variance``: for an estimate q the deviation is spread w sqrt(q (1 - q) + w^2 + 0.04), so that
     what is nearly certain is explored less.
 
     Small noise alone may settle for a bad plan for ever: where the first losses of a pair were unlucky, and where it
@@ -268,14 +269,7 @@ class KwikRmax(RidgeLearner):
 def improve_by_krylov(constants: Any, view: Any, workspace: Any, sweeps: Any) -> Any:
     """Value iteration in a point estimate of many states: policies are evaluated by the Krylov method where sweeps
     converge slowly."""
-    sparse_policy_iteration(view.sets, view.iteration, 0.5 * constants.tolerance, sweeps, workspace, False)
-
-
-@lean
-def improve_from_goal(constants: Any, view: Any, workspace: Any, sweeps: Any) -> Any:
-    """The same by sweeps that begin at the goal, for estimates in which most pairs lead somewhere: a pooled one does
-    soon."""
-    sparse_policy_iteration(view.sets, view.iteration, 0.5 * constants.tolerance, sweeps, workspace, True)
+    sparse_policy_iteration(view.sets, view.iteration, 0.5 * constants.tolerance, sweeps, workspace)
 
 
 def new_krylov_workspace(support: Support, run: Run) -> SparseWorkspace:

@@ -23,11 +23,9 @@ from goalbound.planning.kernels.chain import (
     refactor_coarse,
 )
 from goalbound.planning.kernels.graph import backward_reach, reverse_edges
-from goalbound.planning.kernels.value_iteration import ROUNDS, improve_state, policy_row, repeat_where_rounded, sweep
+from goalbound.planning.kernels.value_iteration import ROUNDS, policy_row, repeat_where_rounded, sweep
 
 KRYLOV_STEPS = 60
-PATIENCE = 8
-"""So many sweeps from the goal on are made before their speed is judged: a new context changes values all over."""
 SLOW_SWEEPS = 16
 """A policy is evaluated where more sweeps than this would follow, as they converge now."""
 LEFT = 0.01
@@ -41,9 +39,6 @@ COARSE_WORK = 30.0
 
 class SparseWorkspace(Struct):
     """Work arrays to evaluate policies of many states."""
-
-    order: NDArray[np.int32]
-    """[S] the states, by the fewest steps to the goal"""
 
     chain: Chain
     """with room for the longest row of each state"""
@@ -67,8 +62,7 @@ def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) ->
     chain = new_chain(rows)
     entries = int(chain.start[-1])
     cluster = np.empty(states, dtype=np.int32)
-    order = _from_goal(rows, pair_state, run)
-    run(grow_clusters)(rows, order, CLUSTER_STATES, cluster)
+    run(grow_clusters)(rows, _from_goal(rows, pair_state, run), CLUSTER_STATES, cluster)
     while True:
         first = _envelope(rows, pair_state, cluster)
         widths = np.arange(len(first)) - first
@@ -80,7 +74,6 @@ def new_sparse_workspace(rows: Rows, pair_state: NDArray[np.int32], run: Run) ->
     coarse = CoarseFactor(cluster, first, begin, np.zeros(size), np.zeros(size), np.zeros(len(first)))
     longest = int(np.diff(rows.next_start).max())
     return SparseWorkspace(
-        order=order,
         chain=chain,
         coarse=coarse,
         residual=np.zeros(states),
@@ -184,43 +177,21 @@ def is_slow(before, residual, tolerance):
 
 
 @lean
-def sweep_from_goal(sets, iteration, order):
-    """:func:`.value_iteration.sweep` in this order: what a state loses follows from states that were swept before it,
-    where rows are nearly certain and nobody turns back."""
-    largest = 0.0
-    lowest = 0.0
-    for place in range(len(order)):
-        change = improve_state(sets, iteration, order[place], iteration.progress["total_decrease"] - lowest)
-        largest = max(largest, abs(change))
-        lowest = min(lowest, change)
-    iteration.progress["total_decrease"] -= lowest
-    return largest
-
-
-@lean
-def sparse_policy_iteration(sets, iteration, tolerance, sweeps, workspace, from_goal):
-    """:func:`.value_iteration.value_iteration`, with policies evaluated where sweeps are slow.
-
-    ``from_goal``: sweeps go from the goal on, and a few are made before their speed is judged; else to and fro in the
-    order of the states.
-    """
+def sparse_policy_iteration(sets, iteration, tolerance, sweeps, workspace):
+    """:func:`.value_iteration.value_iteration`, with policies evaluated where sweeps are slow."""
     before = np.inf
     rounds = 0
     made = 0
-    evaluated = 0
-    patience = PATIENCE if from_goal else 2
     while made < sweeps:
-        if from_goal:
-            residual = sweep_from_goal(sets, iteration, workspace.order)
-        else:
-            residual = sweep(sets, iteration, made % 2 == 1)
+        residual = sweep(sets, iteration, made % 2 == 1)
         iteration.progress["residual"] = residual
         made += 1
         if residual <= tolerance:
             break
-        if made - evaluated >= patience and rounds < ROUNDS and is_slow(before, residual, tolerance):
+        if before < np.inf and rounds < ROUNDS and is_slow(before, residual, tolerance):
             rounds += 1
             evaluate_sparse(sets, iteration, workspace, tolerance)
-            evaluated = made
-        before = residual
+            before = np.inf
+        else:
+            before = residual
     return repeat_where_rounded(sets, iteration, tolerance, sweeps, made)

@@ -17,14 +17,13 @@ from goalbound.simulation import Dirichlet, ModelEnvironment, bernoulli, play
 from tests.reference.ridge_baselines import dispersion, shrinkage
 from tests.support.driving import play_own, played_losses, small_problem
 
-
 ONE_VISIT = LearnerOptions(regularization=1.0, prior_visits=1.0)
 
 
 def taught_two_actions(**settings: Any) -> LocalOptimism:
-    """Both actions end at once. The first lost 1 three times of six, the second twice of two, with a prior of one visit:
-    3 / 7 and 2 / 3. Losses within actions have the variance 0.25, between them 1 / 24: the second is drawn to the mean, 5 / 8, by
-    6 visits, to (2/3 + 6/3 5/8) / (1 + 6/3) = 0.6389."""
+    """Both actions end at once. The first lost 1 three times of six, the second twice of two, with a prior of one
+    visit: 3 / 7 and 2 / 3. Losses within actions have the variance 0.25, between them 1 / 24: the second is drawn to
+    the mean, 5 / 8, by 6 visits, to (2/3 + 6/3 5/8) / (1 + 6/3) = 0.6389."""
     learner = LocalOptimism(Support.from_pairs([{0: [1], 1: [1]}]), 1, loss_floor=0.1, options=ONE_VISIT, **settings)
     steps = [Step(0, 0, 1.0, 1), Step(0, 0, 0.0, 1)] * 3 + [Step(0, 1, 1.0, 1)] * 2
     play_own(learner, [([1.0], step) for step in steps])
