@@ -172,15 +172,15 @@ def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
 
 def checked_step(support: Support, step: Step) -> tuple[int, int]:
     """The pair of a step and the place of its next state among the M triples, or an error that says what cannot be."""
-    state, action, loss, following = step_parts(step)
+    state, action, loss, following = step if type(step) is Step else step_parts(step)
     pair = support.pair(state, action)
     try:
         following = support.state(following)
     except InputError as error:
         raise ArgumentError(f"next_state: {error}") from None
-    row = support.row(pair)
-    place = row.start + int(support.next_state[row].searchsorted(following))
-    if place == row.stop or support.next_state[place] != following:
+    first, last = support.next_start[pair], support.next_start[pair + 1]
+    place = int(first + support.next_state[first:last].searchsorted(following))
+    if place == last or support.next_state[place] != following:
         raise ArgumentError(
             f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
             "declare that next state; a learner that has seen steps goes on with it as learner.extended(support)"

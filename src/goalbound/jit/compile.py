@@ -234,17 +234,23 @@ class Kernel:
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
         (:class:`Compiler`), run Python."""
+        try:
+            program = self._programs[tuple([_kind(argument) for argument in arguments])]
+        except Exception:  # these types are new, or numba is not there
+            program = self._program_for(arguments)
+        return program(*arguments)
+
+    def _program_for(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Compile for arguments of these types; Python where numba cannot."""
         while Compiler.works():
             try:
-                kinds = tuple([_kind(argument) for argument in arguments])
-                program = self._programs.get(kinds)
-                if program is None:
-                    program = self._programs[kinds] = self._compile(arguments)
+                program = self._compile(arguments)
+                self._programs[tuple([_kind(argument) for argument in arguments])] = program
             except Exception as error:  # an untested numba may raise anything; Python gives the same results
                 Compiler.step_down(error, self)
             else:
-                return program(*arguments)
-        return self.python(*arguments)
+                return program
+        return self.python
 
     def program(self, *arguments: Any) -> Callable[..., Any] | None:
         """The compiled form for arguments of these types alone; None: it is not ready.
@@ -417,13 +423,26 @@ class Effort:
     [True, True, False]
     """
 
-    def __init__(self) -> None:
-        self.spent = 0
+    def __init__(self, spent: int = 0) -> None:
+        self.spent = spent
+        self.settled: dict[Kernel | Slot, Callable[..., Any]] = {}
+        """How to run each kernel from now on, where that cannot change any more."""
+
+    def __reduce__(self) -> tuple[type[Effort], tuple[int]]:
+        """A copy settles again."""
+        return type(self), (self.spent,)
 
     def engine(self, work: int) -> Run:
         """How to run kernels for this much more work."""
         self.spent += work
         return engine(self.spent)
+
+    def settle(self, asked: Kernel | Slot, kernel: Kernel, work: int) -> Callable[..., Any]:
+        """How to run a kernel for this much more work; kept in ``settled`` by what was ``asked`` for once it stays."""
+        form = self.engine(work)(kernel)
+        if self.spent > TOY_WORK:
+            self.settled[asked] = form
+        return form
 
 
 def python(kernel: Kernel) -> Callable[..., Any]:
@@ -432,7 +451,7 @@ def python(kernel: Kernel) -> Callable[..., Any]:
 
 
 def _compiled(kernel: Kernel) -> Callable[..., Any]:
-    return kernel.compiled
+    return kernel.compiled if Compiler.works() else kernel.python
 
 
 def _ready(kernel: Kernel) -> Callable[..., Any]:

@@ -155,6 +155,7 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
     planned = learner._check_episode_states(states, places[1] >= 0)
     if not planned[places[1] >= 0].all():
         raise FileFormatError("an episode has an action and no plan; an action needs a plan")
+    waiting = []
     for place, (state, action, acted) in enumerate(zip(*(one.tolist() for one in places), strict=True)):
         episode_state = learner._new_episode_state()
         for name, array in named_arrays(_EPISODES, episode_state):
@@ -163,11 +164,10 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
         episode._state = None if state < 0 else state
         if action >= 0:
             episode._action, episode._acted = action, acted
-            episode._pair = learner.support.pair(state, action)
+            waiting.append(episode)
         learner._loaded.append(episode)
-    waiting = [one for one in learner._loaded if one._acted is not None]
-    for episode in sorted(waiting, key=lambda one: one._acted or 0):
-        learner._visits.hold(episode)  # in the order of act
+    for episode in sorted(waiting, key=lambda one: one._acted or 0):  # in the order of act
+        learner._visits.hold(episode, learner.support.pair(episode._state, episode._action), episode._acted)
     return {*columns, *(f"{_EPISODES}.at.{name}" for name in _PLACES)}
 
 

@@ -91,7 +91,7 @@ class LearnerEpisode:
             return self._action
         pair = learner._choose(episode_state, here, pairs)
         learner._before_visit(self, pair)
-        learner._visits.make(self, pair)
+        learner._visits.hold(self, pair)
         self._state = here
         self._action = int(support.pair_action[pair])
         return self._action

@@ -122,8 +122,10 @@ class RidgeLearner(LearnerBase):
 
     def _run(self, kernel: Kernel | Slot, work: int | None = None) -> Callable[..., Any]:
         """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
-        run = self._effort.engine(self._work if work is None else work)
-        return run(self._assembly.program[kernel])
+        settled = self._effort.settled.get(kernel)
+        if settled is not None:
+            return settled
+        return self._effort.settle(kernel, self._assembly.program[kernel], self._work if work is None else work)
 
     def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
         """Room to evaluate policies."""
@@ -429,7 +431,8 @@ class RidgeLearner(LearnerBase):
         if not episode_state.progress["planned"]:  # line 25
             if self._state.totals["failed_projections"]:
                 raise ProjectionFailed(FAILED)
-            rule.draw(self, episode_state)
+            if rule.draws:
+                rule.draw(self, episode_state)
             plan = self._run(plan_under_bound)
             if not plan(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
                 episode_state.progress["planned"] = 0

@@ -130,18 +130,16 @@ class Visits:
         self._awaited: dict[int, LearnerEpisode] = {}  # by the number of the visit, so in the order of act
         self._uncounted: dict[int, list[LearnerEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
 
-    def make(self, episode: LearnerEpisode, pair: int) -> None:
-        """An episode plays a pair. It is held here until its outcome comes."""
-        episode._acted, episode._pair = self.acts, pair
-        self.acts += 1
-        self.hold(episode)
-
-    def hold(self, episode: LearnerEpisode) -> None:
-        """An episode whose visit has its number already."""
-        assert episode._acted is not None
-        self._awaited[episode._acted] = episode
+    def hold(self, episode: LearnerEpisode, pair: int, number: int | None = None) -> None:
+        """An episode plays a pair, and is held here until the outcome comes. ``number``: that of the visit; None: the
+        next."""
+        if number is None:
+            number = self.acts
+            self.acts += 1
+        episode._acted, episode._pair = number, pair
+        self._awaited[number] = episode
         if self.count is not None and not episode._progress["counted"]:
-            self._uncounted.setdefault(episode._pair, []).append(episode)
+            self._uncounted.setdefault(pair, []).append(episode)
 
     def settle(self, episode: LearnerEpisode) -> None:
         """The outcome has come, or never will."""
