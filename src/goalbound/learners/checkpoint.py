@@ -10,6 +10,7 @@ No array is listed anywhere: the structs of a learner say what there is (:func:`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -163,11 +164,11 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
         episode = LearnerEpisode(learner, episode_state, id=ids[place])
         episode._state = None if state < 0 else state
         if action >= 0:
-            episode._action, episode._acted = action, acted
-            waiting.append(episode)
+            episode._action = action
+            waiting.append((acted, learner.support.pair(state, action), episode))
         learner._loaded.append(episode)
-    for episode in sorted(waiting, key=lambda one: one._acted or 0):  # in the order of act
-        learner._visits.hold(episode, learner.support.pair(episode._state, episode._action), episode._acted)
+    for number, pair, episode in sorted(waiting, key=itemgetter(0)):  # in the order of act
+        learner._visits.hold(episode, pair, number)
     return {*columns, *(f"{_EPISODES}.at.{name}" for name in _PLACES)}
 
 

@@ -165,20 +165,23 @@ class RidgeLearner(LearnerBase):
         With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
         learner that samples shows the plan of its estimate.
         """
-        weights = self._checked_context(context)
+        view = self._planned(self._checked_context(context))
+        if self._assembly.doubles:
+            optimistic = self._run(kernels.max_optimistic_value)(self._constants, view)
+            view.progress["loss_bound"] = self._run(doubled_beyond)(view.progress["loss_bound"], optimistic)
+        return self._shown(view)
+
+    def _planned(self, context: NDArray[np.float64]) -> EpisodeState:
+        """The arrays of an episode that would begin now, with its plan; the learner stays as it is."""
         if self._state.totals["failed_projections"]:
             raise ProjectionFailed(FAILED)
-        episode_state = self._new_episode_state()
+        view = self._new_episode_state()
         totals = self._state.totals.copy()
-        self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
+        self._run(kernels.begin)(self._constants, self._state, view, context)
         assign(self._state.totals, totals)
-        if not self._run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+        if not self._run(kernels.plan)(self._constants, self._state, view, self._workspace, self.MOST_SWEEPS):
             raise self._stopped()
-        optimistic = self._run(kernels.max_optimistic_value)(self._constants, episode_state)
-        if self._assembly.doubles:
-            progress = episode_state.progress
-            progress["loss_bound"] = self._run(doubled_beyond)(progress["loss_bound"], optimistic)
-        return self._shown(episode_state)
+        return view
 
     def merge(self, other: RidgeLearner) -> None:
         """Add the data of another learner on the same support, of any class and settings; ``other`` stays as it is.
@@ -388,12 +391,16 @@ class RidgeLearner(LearnerBase):
         if context_size != self.settings.context_size:
             raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
+    def _known_pairs(self, view: EpisodeState) -> NDArray[np.bool_]:
+        """[N] which pairs are known, by the sets of a view."""
+        known = np.zeros(self.support.pairs, dtype=np.bool_)
+        self._run(kernels.known_pairs)(self._constants, self._state, view, known)
+        return known
+
     def _shown(self, view: EpisodeState) -> Plan:
         from goalbound.learners.plan import make_plan
 
-        known = np.zeros(self.support.pairs, dtype=np.bool_)
-        self._run(kernels.known_pairs)(self._constants, self._state, view, known)
-        return make_plan(self.support, self._constants, view, known)
+        return make_plan(self.support, self._constants, view, self._known_pairs(view))
 
     def _new_episode_state(self) -> EpisodeState:
         made = self._assembly
