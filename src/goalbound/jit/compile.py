@@ -6,14 +6,10 @@ waits for numba (seconds the first time ever, then cached on disk). :func:`engin
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dis import get_instructions
 from enum import Enum
 from functools import cache
@@ -167,16 +163,15 @@ class Kernel:
         """The compiled form as Python calls it, kept on disk."""
         key = Compiler.way(), False
         if key not in self._dispatchers:
+            from goalbound.jit.compiling import tolerate_errors, warn_no_cache
+
             try:
-                dispatcher = self._jitted(is_inner=False, cache=True)
+                self._dispatchers[key] = self._jitted(is_inner=False, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
-                _CompilationNotice.warn_no_cache(error)
-                dispatcher = self._jitted(is_inner=False)
+                warn_no_cache(error)
+                self._dispatchers[key] = self._jitted(is_inner=False)
             else:
-                with suppress(AttributeError):  # another numba keeps its cache elsewhere
-                    _drop_unreadable_index(dispatcher)
-                    _tolerate_cache_errors(dispatcher._cache)
-            self._dispatchers[key] = dispatcher
+                tolerate_errors(self._dispatchers[key])
         return self._dispatchers[key]
 
     @property
@@ -263,7 +258,10 @@ class Kernel:
         """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
         from numba import typeof
 
-        with _CompilationNotice(self), _no_garbage_collection(), _one_process_at_a_time(self.dispatcher):
+        from goalbound.jit.compiling import CompilationNotice, no_garbage_collection, one_process_at_a_time
+
+        name = f"{self.__module__.removeprefix('goalbound.')}.{self.__name__}"
+        with CompilationNotice(name), no_garbage_collection(), one_process_at_a_time(self.dispatcher):
             program: Callable[..., Any] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
         self._compiled.add(_struct_types(arguments))
         return program
@@ -471,39 +469,6 @@ def _struct_types(arguments: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple([one._type_id for one in arguments if isinstance(one, Struct)])
 
 
-@contextmanager
-def _one_process_at_a_time(dispatcher: Any) -> Iterator[None]:
-    """Of several processes that need the same kernel one compiles it; the others wait and load it from the cache.
-
-    The lock goes with the process that holds it. Without one (no cache, no POSIX, a disk that has no locks) every
-    process compiles for itself.
-    """
-    file = None
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        index = dispatcher._cache._cache_file._index_path
-        file = open(f"{index}.lock", "a")  # noqa: SIM115 - held until the kernel is compiled
-        fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        if file is not None:
-            file.close()
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """The compiler makes millions of objects and no garbage to speak of; collecting takes a fifth of its time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def _called(function: FunctionType) -> list[tuple[str, Kernel | Slot]]:
     """The kernels and slots that a function names."""
     named = ((name, function.__globals__.get(name)) for name in _global_names(function.__code__))
@@ -525,36 +490,6 @@ def _source_digest(file: str) -> bytes:
         return b""
 
 
-def _drop_unreadable_index(dispatcher: Any) -> None:
-    """Remove an index of the cache that cannot be read: it may name types that are not where they were."""
-    cached = dispatcher._cache._cache_file
-    try:
-        cached._load_index()
-    except Exception:  # unpickling may raise anything
-        with suppress(OSError):
-            os.remove(cached._index_path)
-
-
-def _tolerate_cache_errors(cache: Any) -> None:
-    """Let a cache that cannot be read or written (a full disk) cost compile time only."""
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_or_none(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception as error:  # unpickling damaged machine code may raise anything
-            _CompilationNotice.warn_no_cache(error)
-            return None
-
-    def save_or_warn(*arguments: Any) -> None:
-        try:
-            save(*arguments)
-        except Exception as error:  # the index is read before it is written
-            _CompilationNotice.warn_no_cache(error)
-
-    cache.load_overload, cache.save_overload = load_or_none, save_or_warn
-
-
 def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
     copy = FunctionType(
         function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
@@ -562,100 +497,3 @@ def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionTy
     copy.__qualname__ = function.__qualname__
     copy.__module__ = function.__module__
     return copy
-
-
-def seconds_compiling() -> float:
-    """How long this process has waited for the compiler, or for its cache, so far."""
-    return _CompilationNotice.spent
-
-
-class _CompilationNotice:
-    """Prints which kernel is being compiled, once that has taken a second in all, and again every ten seconds.
-
-    Loading from the cache does not count: numba notifies its listeners when it compiles, and only then a timer runs.
-    """
-
-    EVERY = 10.0
-    next_at = 1.0
-    """Seconds of compiling at which the next line is due."""
-    cache_warned = False
-    spent = 0.0
-    """Seconds of waiting for the compiler or for its cache."""
-    compiling = 0.0
-    """Seconds of these in which it compiled."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._name = f"{kernel.__module__.removeprefix('goalbound.')}.{kernel.__name__}"
-
-    def __enter__(self) -> None:
-        self._begin = time.perf_counter()
-        self._depth = 0
-        self._timer: threading.Timer | None = None
-        self._listener = _listen_to_numba(self)
-        self._listener.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._listener.__exit__(*error)
-        self._stop()
-        _CompilationNotice.spent += time.perf_counter() - self._begin
-
-    def begin(self) -> None:
-        """A compilation begins; those of the kernels it calls begin and end inside it."""
-        self._depth += 1
-        if self._depth == 1:
-            self._since = time.perf_counter()
-            self._wait(_CompilationNotice.compiling)
-
-    def end(self) -> None:
-        """The compilation has ended, or failed."""
-        self._depth = max(0, self._depth - 1)  # another thread may have begun before we listened
-        if self._depth == 0:
-            self._stop()
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            _CompilationNotice.compiling += time.perf_counter() - self._since
-
-    @classmethod
-    def warn_no_cache(cls, error: Exception) -> None:
-        """Warn, once, that what is compiled cannot be kept."""
-        if not cls.cache_warned:
-            cls.cache_warned = True
-            warnings.warn(
-                f"compiled kernels cannot be kept on disk ({error}), so every process compiles them anew; set "
-                "NUMBA_CACHE_DIR to a folder that can be written, with some room left",
-                stacklevel=2,
-            )
-
-    def _wait(self, so_far: float) -> None:
-        self._timer = threading.Timer(max(_CompilationNotice.next_at - so_far, 0.0), self._announce)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _announce(self) -> None:
-        so_far = _CompilationNotice.compiling + time.perf_counter() - self._since
-        _CompilationNotice.next_at = so_far + self.EVERY
-        print(
-            f"goalbound: compiling {self._name}, {so_far:.0f} s so far; what is compiled is kept for the next time",
-            file=sys.stderr,
-        )
-        self._wait(so_far)
-
-
-def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:
-    """A context in which numba notifies ``notice`` of compilations; of none if this numba has no such events."""
-    try:
-        from numba.core import event
-    except ImportError:
-        return nullcontext()
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            notice.begin()
-
-        def on_end(self, event: Any) -> None:
-            notice.end()
-
-    return event.install_listener("numba:compile", Listener())

@@ -15,8 +15,9 @@ from goalbound.confidence.linearity import FLOOR, NO_EPISODE, PARTS, LinearityTe
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError, NotLinearWarning, WrongPriorWarning
 from goalbound.learners import loop as kernels
-from goalbound.learners.card import PROVEN, learner_card, united_caveats
+from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
+from goalbound.learners.own_card import united_caveats
 from goalbound.learners.plan import policy_in
 from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.models.validation import set_readonly

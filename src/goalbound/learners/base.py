@@ -12,26 +12,25 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
 from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
 from goalbound.learners.border import Border
-from goalbound.learners.card import checked_caveats, united_caveats
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.steps import StepArrays, single_step
-from goalbound.learners.visits import Visits
+from goalbound.learners.own_card import checked_caveats, united_caveats
+from goalbound.learners.visits import StepArrays, Visits, single_step
 from goalbound.models import Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.step import checked_step
 from goalbound.models.validation import check_generator, short_repr
 
 if TYPE_CHECKING:
     from goalbound.jit.compile import Kernel
     from goalbound.learners.audit import RegretAudit
-    from goalbound.learners.batch import Batch
+    from goalbound.learners.episode_loop import Batch
     from goalbound.learners.plan import Plan
     from goalbound.learners.protocol import SimulatedEnvironment
     from goalbound.models import LinearCSSP
@@ -168,7 +167,7 @@ class LearnerBase(Border):
         ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, d'] is what the learner
         sees instead of the contexts; ``audit`` (ridge learners) takes what only someone who knows the truth can see.
         """
-        from goalbound.learners.batch import Batch, play_batch
+        from goalbound.learners.episode_loop import Batch, play_batch
 
         batch = Batch.of(
             environment, contexts, values, step_limit=step_limit, results=results, shown=shown, audit=audit

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.models.loss_scale import LossScale, plain_log, plain_step
 from goalbound.models.validation import check_type
+
+if TYPE_CHECKING:
+    from goalbound.models import LossScale
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,6 +57,8 @@ class Border:
     @loss_scale.setter
     def loss_scale(self, scale: LossScale | None) -> None:
         if scale is not None:
+            from goalbound.models import LossScale
+
             check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
         self._loss_scale = scale
         self._converts = scale is not None
@@ -78,11 +82,19 @@ class Border:
 
     def _plain_step(self, step: Any) -> tuple[Any, bool]:
         """Return a step with its loss in [0, 1], and whether that was clipped."""
-        return plain_step(self.loss_scale, step)
+        if self._loss_scale is None:
+            return step, False
+        from goalbound.models.loss_scale import plain_step
+
+        return plain_step(self._loss_scale, step)
 
     def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
         """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
-        return plain_log(self.loss_scale, log)
+        if self._loss_scale is None:
+            return log, lambda learned: 0
+        from goalbound.models.loss_scale import plain_log
+
+        return plain_log(self._loss_scale, log)
 
     def _take_unit(self, other: Border) -> None:
         """Have the unit of another learner."""
@@ -114,6 +126,8 @@ class Border:
         scale, clipped = (header.get(key) for key in self.UNIT_KEYS)
         if type(clipped) is not int or not 0 <= clipped < 2**62 or "loss_scale" not in header:
             raise FileFormatError(f"clipped is {clipped!r:.200}; a learner with a unit has a count of clipped losses")
+        from goalbound.models import LossScale
+
         self.loss_scale, self.clipped = LossScale.from_json(cast(Any, scale)), clipped
 
 

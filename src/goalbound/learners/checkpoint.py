@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from goalbound.errors import FileFormatError
 from goalbound.jit.records import named_arrays
 from goalbound.jit.struct import Struct
-from goalbound.learners.card import checked_caveats
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.own_card import checked_caveats
 from goalbound.models.files.array_file import ANY, FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import GOAL_KEYS, SUPPORT_ARRAYS, goal_header, support_arrays, support_from

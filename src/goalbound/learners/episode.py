@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.statistics import checked_step, step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import Step
+from goalbound.models.step import checked_step, step_parts
 from goalbound.models.validation import check_bool, set_readonly, short_repr
 
 if TYPE_CHECKING:

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound import confidence
-from goalbound.confidence import Statistics
 from goalbound.confidence.linearity import NO_EPISODE
 from goalbound.confidence.protocol import Empty, before_visit
 from goalbound.confidence.regression import new_regression_sums
@@ -23,28 +21,34 @@ from goalbound.jit.records import assign
 from goalbound.learners import loop as kernels
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.border import in_own_unit
-from goalbound.learners.card import SILENT_OVERRIDE, Card, ridge_card, united_caveats
-from goalbound.learners.checks import check_leads, checked_support
+from goalbound.learners.checks import check_leads, check_prior, checked_support
 from goalbound.learners.doubling import plan_under_bound, reset_data
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.own_card import SILENT_OVERRIDE, Card, united_caveats
 from goalbound.learners.program import Assembly, Program
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
-from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
-from goalbound.learners.visits import count_without_outcome, statistics_of
+from goalbound.learners.visits import (
+    StepArrays,
+    count_without_outcome,
+    learn_steps,
+    part_of,
+    single_step,
+    statistics_of,
+)
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.planning.kernels.value_iteration import doubled_beyond
 
 if TYPE_CHECKING:
-    from goalbound.confidence import Widths
+    from goalbound.confidence import Estimate, Statistics, Widths
     from goalbound.confidence.protocol import ConfidenceModel
     from goalbound.learners.answers import ModelViolation
-    from goalbound.learners.batch import Batch
+    from goalbound.learners.episode_loop import Batch
     from goalbound.learners.explanation import Explanation
     from goalbound.learners.plan import Plan
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.models import BallSet, IntervalSet, LinearCSSP
     from goalbound.planning import PolicyBounds
     from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
@@ -72,7 +76,7 @@ class RidgeLearner(LearnerBase):
     """
 
     kind = "RidgeLearner"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules: ClassVar[tuple[type[Any], ...]] = (object,)
     """The exploration rules of this class."""
     settings: Settings
@@ -87,15 +91,9 @@ class RidgeLearner(LearnerBase):
         prior: PriorKnowledge | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if prior is not None and not isinstance(prior, PriorKnowledge):
-            raise ArgumentError(
-                f"prior is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
-            )
         checked_support(support)
-        if prior is not None and (prior.support != support or prior.context_size != settings.context_size):
-            raise ArgumentError("the prior is of another support or context size than the learner's")
-        if prior is not None and prior.row_known.any():
-            checked_support(support, prior.possible)
+        if prior is not None:
+            check_prior(prior, support, settings.context_size)
         self._init_base(support, settings, rng, count=self._count_without_outcome if settings.is_optimistic else None)
         self.prior = prior
         size = settings.context_size
@@ -349,7 +347,7 @@ class RidgeLearner(LearnerBase):
         return statistics_of(self)
 
     @property
-    def estimate(self) -> confidence.Estimate:
+    def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
         one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
@@ -587,6 +585,7 @@ class RidgeLearner(LearnerBase):
         rng: np.random.Generator | None,
     ) -> Self:
         from goalbound.learners.file_checks import check_size
+        from goalbound.learners.prior import PriorKnowledge
 
         if not isinstance(settings.exploration, cls.rules):
             raise ArgumentError(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from goalbound.confidence import declared, linearity
-from goalbound.confidence.declared import ModelPrior
+from goalbound.confidence.declared import Declared, ModelPrior, nothing_declared
 from goalbound.confidence.linearity import PARTS, VIOLATION, LinearityConstants, Untested, new_linearity_test
 from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, SetSlots
 from goalbound.jit.compile import Kernel, Slot
@@ -23,15 +23,15 @@ from goalbound.learners.loop import (
     improve_plan,
     look_at,
 )
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.state import Constants
-from goalbound.learners.steps import forget_view, look_before_learning
+from goalbound.learners.visits import forget_view, look_before_learning
 from goalbound.models import Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
 if TYPE_CHECKING:
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.settings import Settings
 
 FALSE_ALARM = 0.01
@@ -77,9 +77,9 @@ class Assembly:
 
     def __init__(self, settings: Settings, support: Support, prior: PriorKnowledge | None) -> None:
         self._made_of = settings, support, prior
-        known = PriorKnowledge.nothing(support, settings.context_size) if prior is None else prior
-        guesses = known.guessed & (not settings.is_optimistic)
-        counted = Counted(set_readonly(~known.loss_known), set_readonly(~known.row_known), set_readonly(guesses))
+        added = _added_loss(settings, support)
+        told, model = _told(settings, support, prior, added)
+        counted = Counted(set_readonly(~told.loss_known), set_readonly(~told.row_known), model.guessed)
         self.run = Run(support, settings.context_size, settings.delta, float(settings.regularization), counted)
         explore = settings.exploration.constants(self.run)
         given = settings.exploration.room(explore)
@@ -90,7 +90,6 @@ class Assembly:
         self.eliminates = support.states <= MOST_ELIMINATED_STATES and (
             self.room.shape == INTERVAL_SET or not settings.is_optimistic
         )
-        added = _added_loss(settings, support)
         floor = float(settings.loss_floor + added)
         self.constants = Constants(
             pair_state=support.pair_state,
@@ -103,14 +102,14 @@ class Assembly:
             added_loss=float(added),
             tolerance=float(settings.tolerance * floor),
             growth=log(settings.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
-            declared=known.declared(settings.loss_floor, added),
-            model=ModelPrior(guesses, known.strength, known.guess_losses, known.guess_rows),
+            declared=told,
+            model=model,
             sets=sets,
             explore=explore,
             watch=LinearityConstants(_alarm_log(settings, support)) if self.tests_linearity else Empty(),
         )
         slots = self.room.slots
-        if known.loss_known.any() or known.row_known.any():
+        if told.loss_known.any() or told.row_known.any():
             slots = declared.around(slots)
         if self.tests_linearity:
             slots = linearity.observed(slots)
@@ -166,6 +165,17 @@ class Assembly:
         if not self.tests_linearity:
             return Untested(new_record(VIOLATION))
         return new_linearity_test(self.run.support.pairs, self.run.support.triples, PARTS * self.run.size)
+
+
+def _told(
+    settings: Settings, support: Support, prior: PriorKnowledge | None, added: float
+) -> tuple[Declared, ModelPrior]:
+    """What the learner was told of single pairs, as kernels take it; confidence sets are made from data alone."""
+    if prior is None:
+        return nothing_declared(support.pairs, settings.context_size, settings.loss_floor + added)
+    guessed = set_readonly(prior.guessed & (not settings.is_optimistic))
+    model = ModelPrior(guessed, prior.strength, prior.guess_losses, prior.guess_rows)
+    return prior.declared(settings.loss_floor, added), model
 
 
 def constants_of(settings: Settings, support: Support) -> Constants:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, InputError
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.models import Step
 from goalbound.models.support import GOAL
 from goalbound.models.validation import short_repr

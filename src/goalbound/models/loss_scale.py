@@ -139,13 +139,13 @@ class LossScale:
         return cls(values["unit"], values["cap"], values["beyond"])
 
 
-def plain_step(scale: LossScale | None, step: Any) -> tuple[Any, bool]:
+def plain_step(scale: LossScale, step: Any) -> tuple[Any, bool]:
     """Return a step with its loss in [0, 1], and whether that was clipped. What is no step stays as it is.
 
     >>> plain_step(LossScale("min", cap=60), Step(0, 1, 12.0, 2))
     (Step(state=0, action=1, loss=0.2, next_state=2), False)
     """
-    if scale is None or not isinstance(step, tuple | list) or len(step) != 4:
+    if not isinstance(step, tuple | list) or len(step) != 4:
         return step, False
     state, action, amount, following = step
     try:
@@ -158,14 +158,12 @@ def plain_step(scale: LossScale | None, step: Any) -> tuple[Any, bool]:
     return Step(state, action, loss, following), is_clipped
 
 
-def plain_log(scale: LossScale | None, log: Any) -> tuple[Any, Callable[[int], int]]:
+def plain_log(scale: LossScale, log: Any) -> tuple[Any, Callable[[int], int]]:
     """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps.
 
     A log that was read with a scale is in [0, 1] already; it must have been this one.
     """
     said = getattr(log, "loss_scale", _UNSAID)
-    if scale is None:
-        return log, lambda learned: 0
     if said is _UNSAID:
         flags: list[bool] = []
 

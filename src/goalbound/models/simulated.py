@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from goalbound.jit.compile import lean
 from goalbound.jit.struct import Struct
+from goalbound.models.step import BERNOULLI, BOUNDED, DETERMINISTIC
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""
-
-DETERMINISTIC, BERNOULLI, BOUNDED = 0, 1, 2
-"""The codes of the laws of the losses: see :func:`loss_of`."""
 
 
 class Components(Struct):

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Kernel, engine
 from goalbound.learners import audit as kernels
@@ -31,6 +30,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner, SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.simulated import EpisodeResults
+from goalbound.models.step import checked_step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values

@@ -20,6 +20,7 @@ from numba.core import event
 
 from goalbound.confidence import regression
 from goalbound.jit import compile as compilation
+from goalbound.jit import compiling
 from goalbound.learners import audit
 from goalbound.planning.kernels import bellman, chain, graph
 
@@ -135,7 +136,7 @@ def full_disk(*_: object) -> None:
 def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(numba.core.caching.IndexDataCacheFile, "save", full_disk)
-    monkeypatch.setattr(compilation._CompilationNotice, "cache_warned", False)
+    monkeypatch.setattr(compiling._Warned, "once", False)
     kernel = compilation.Kernel(audit.squared_norm.function)
     with pytest.warns(UserWarning, match=r"No space left on device\), so every .* set NUMBA_CACHE_DIR") as heard:
         assert kernel.compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
@@ -145,7 +146,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(tmp_path: Path, monkeypatc
 
 def test_machine_code_that_is_damaged_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(compilation._CompilationNotice, "cache_warned", False)
+    monkeypatch.setattr(compiling._Warned, "once", False)
     compilation.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5]))
     (code,) = tmp_path.rglob("*.nbc")
     code.write_bytes(code.read_bytes()[:50])
@@ -161,7 +162,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_without_a_cache(
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(blocked / "folder"))
     locators = [numba.core.caching.UserProvidedCacheLocator]  # as where neither the package nor the home is writable
     monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", locators)
-    monkeypatch.setattr(compilation._CompilationNotice, "cache_warned", False)
+    monkeypatch.setattr(compiling._Warned, "once", False)
     with pytest.warns(UserWarning, match="cannot be kept on disk .*no locator available"):
         assert compilation.Kernel(audit.squared_norm.function).compiled(np.eye(2), np.array([0.5, 0.5])) == 0.5
 
@@ -210,10 +211,10 @@ def quick_timer(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         asked.append(seconds)
         return threading.Timer(seconds / 50.0, function)
 
-    monkeypatch.setattr(compilation, "threading", SimpleNamespace(Timer=timer))
-    monkeypatch.setattr(compilation._CompilationNotice, "next_at", 1.0)
-    monkeypatch.setattr(compilation._CompilationNotice, "spent", 0.0)
-    monkeypatch.setattr(compilation._CompilationNotice, "compiling", 0.0)
+    monkeypatch.setattr(compiling, "threading", SimpleNamespace(Timer=timer))
+    monkeypatch.setattr(compiling.CompilationNotice, "next_at", 1.0)
+    monkeypatch.setattr(compiling.CompilationNotice, "spent", 0.0)
+    monkeypatch.setattr(compiling.CompilationNotice, "compiling", 0.0)
     return asked
 
 
@@ -242,11 +243,11 @@ def test_what_the_cache_has_is_loaded_without_a_word_however_long_it_takes(
     fresh: Callable, quick_timer: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     kernel, _ = fresh(seconds=0.1, cached=True)  # five times what the timer would have waited
-    before = compilation.seconds_compiling()
+    before = compiling.seconds_compiling()
     kernel.compiled(1)
     assert quick_timer == []
     assert capsys.readouterr() == ("", "")
-    assert compilation.seconds_compiling() - before >= 0.1  # time that says nothing about the speed of a run
+    assert compiling.seconds_compiling() - before >= 0.1  # time that says nothing about the speed of a run
 
 
 def test_numba_tells_of_what_it_compiles_and_not_of_what_it_loads(
