@@ -109,7 +109,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
 
 def _fill(target: NDArray[Any], source: NDArray[Any]) -> None:
     """Write the numbers that differ, block by block: what was never written to takes no memory
-    (:mod:`goalbound.jit.lazy_arrays`)."""
+    (:func:`goalbound.jit.records.lazy_zeros`)."""
     if not target.flags.c_contiguous:  # a field of a record
         target[...] = source
         return

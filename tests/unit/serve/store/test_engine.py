@@ -19,6 +19,7 @@ from goalbound.errors import (
     StoreDamaged,
     TooManyCases,
 )
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.engine import KEPT
 from goalbound.serve.store.events import Kind
 from goalbound.serve.store.machine import Machine, Managed
@@ -57,7 +58,7 @@ def test_the_same_request_again_is_answered_as_before_and_records_nothing(engine
             engine.observe("incidents", "a", 0.1, "down", step=1),
             engine.observe("incidents", "a", 0.4, "degraded", taken="page", step=2, allowed=[0]),
             engine.move("incidents", "a", "down", step=3),
-            engine.abandon("incidents", "a", "lost contact", step=4),
+            engine.abandon("incidents", "a", abandon_body("lost contact"), step=4),
         ]
 
     first = ask()
@@ -79,7 +80,7 @@ def test_another_content_for_a_recorded_step_is_a_conflict(engine):
         lambda: engine.observe("incidents", "a", 0.1, "down", taken="restart", step=1),
         lambda: engine.observe("incidents", "a", 0.1, "down", step=1, allowed=[0]),
         lambda: engine.move("incidents", "a", "down", step=1),
-        lambda: engine.abandon("incidents", "a", "lost", step=1),
+        lambda: engine.abandon("incidents", "a", abandon_body("lost"), step=1),
     ):
         with pytest.raises(StepConflict, match="step 1 of this case was recorded already") as caught:
             other()
@@ -103,7 +104,7 @@ def test_what_is_not_there_is_said_to_be(engine):
     with pytest.raises(LearnerNotFound, match="no learner 'other'; there are 'incidents'"):
         engine.begin("other", CALM, "down")
     engine.begin("incidents", CALM, "down", id="a")
-    engine.abandon("incidents", "a", "lost")
+    engine.abandon("incidents", "a", abandon_body("lost"))
     for call in (lambda: engine.act("incidents", "a"), lambda: engine.observe("incidents", "a", 0.1, "down", step=9)):
         with pytest.raises(CaseFinished, match="the case has ended"):
             call()
@@ -117,7 +118,7 @@ def test_what_no_case_can_be_called_is_not_there_and_the_database_is_not_asked(e
         lambda: engine.observe("incidents", id, 0.1, "down"),
         lambda: engine.observe("incidents", id, 0.1, "down", taken="page", step=1),
         lambda: engine.move("incidents", id, "down", step=1),
-        lambda: engine.abandon("incidents", id, "lost", step=1),
+        lambda: engine.abandon("incidents", id, abandon_body("lost"), step=1),
         lambda: engine.act("incidents", id),
         lambda: case_of(engine, "incidents", id),
         lambda: explanation(engine, "incidents", id),
@@ -198,7 +199,7 @@ def test_no_more_cases_are_open_than_may_be(tmp_path):
     with pytest.raises(TooManyCases, match="2 cases are open, as many as may be"):
         engine.begin("incidents", CALM, "down", id="c")
     assert engine.begin("incidents", CALM, "down", id="a").repeated  # it is not another one
-    engine.abandon("incidents", "a", "lost")
+    engine.abandon("incidents", "a", abandon_body("lost"))
     engine.begin("incidents", CALM, "down", id="c")
     engine.log.close()
 
@@ -304,9 +305,9 @@ def test_wrong_input_is_an_error_of_whoever_gave_it(engine):
         with pytest.raises(ArgumentError, match="id is"):
             engine.begin("incidents", CALM, "down", id=id)
     engine.begin("incidents", CALM, "down", id="...")
-    engine.abandon("incidents", "...", "lost", step=1)
+    engine.abandon("incidents", "...", abandon_body("lost"), step=1)
     with pytest.raises(ArgumentError, match="reason is"):
-        engine.abandon("incidents", "...", 5, step=1)
+        engine.abandon("incidents", "...", abandon_body(5), step=1)
 
 
 def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
