@@ -88,8 +88,7 @@ class Kernel:
         self._python: Callable[..., Any] | None = None
         self._dispatchers: dict[tuple[Way, bool], Any] = {}  # by how numba compiles, and whether kernels call it
         self._digest: str | None = None
-        self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
-        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
+        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of the arguments
 
     def filled(self, slots: Mapping[Slot, Kernel], tag: str = "") -> Kernel:
         """This kernel with its slots filled, and those of all kernels below it. The same kernel for the same slots.
@@ -124,10 +123,8 @@ class Kernel:
         known, found = {**slots, **self._slots}, set()
         for _, callee in _called(self.function):
             if isinstance(callee, Slot):
-                if callee not in known:
-                    raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
                 found.add(callee)
-                callee = known[callee]
+                callee = self._filling(callee, known)
             found |= callee._reached(known, (*path, self))
         return {slot for slot in found if slot not in self._slots}
 
@@ -145,11 +142,14 @@ class Kernel:
         """The kernels that the function calls, by the names that it calls them by."""
         found = {}
         for name, callee in _called(self.function):
-            if isinstance(callee, Slot) and callee not in self._slots:
-                raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
-            one = self._slots[callee] if isinstance(callee, Slot) else callee
+            one = self._filling(callee, self._slots) if isinstance(callee, Slot) else callee
             found[name] = one.filled(self._slots)
         return found
+
+    def _filling(self, slot: Slot, slots: Mapping[Slot, Kernel]) -> Kernel:
+        if slot not in slots:
+            raise SlotError(f"the slot {slot.name} of {self!r} is not filled; filled({{{slot.name}: ...}})")
+        return slots[slot]
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -219,18 +219,18 @@ class Kernel:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the compiled form is ready in this process, for structs of some types."""
-        return bool(self._compiled)
+        """Whether the compiled form is ready in this process, for arguments of some types."""
+        return bool(self._programs)
 
     def is_ready(self, *arguments: Any) -> bool:
-        """Whether the compiled form is ready for structs like these."""
-        return self.is_compiled and Compiler.works() and _struct_types(arguments) in self._compiled
+        """Whether the compiled form is ready for arguments of these types."""
+        return self.is_compiled and Compiler.works() and _kinds(arguments) in self._programs
 
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
         (:class:`Compiler`), run Python."""
         try:
-            program = self._programs[tuple([_kind(argument) for argument in arguments])]
+            program = self._programs[_kinds(arguments)]
         except Exception:  # these types are new, or numba is not there
             program = self._program_for(arguments)
         return program(*arguments)
@@ -239,20 +239,12 @@ class Kernel:
         """Compile for arguments of these types; Python where numba cannot."""
         while Compiler.works():
             try:
-                program = self._compile(arguments)
-                self._programs[tuple([_kind(argument) for argument in arguments])] = program
+                program = self._programs[_kinds(arguments)] = self._compile(arguments)
             except Exception as error:  # an untested numba may raise anything; Python gives the same results
                 Compiler.step_down(error, self)
             else:
                 return program
         return self.python
-
-    def program(self, *arguments: Any) -> Callable[..., Any] | None:
-        """The compiled form for arguments of these types alone; None: it is not ready.
-
-        For those who call it often with the same types: looking it up costs as much as a small kernel does.
-        """
-        return self._programs.get(tuple([_kind(one) for one in arguments])) if Compiler.works() else None
 
     def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
@@ -263,12 +255,11 @@ class Kernel:
         name = f"{self.__module__.removeprefix('goalbound.')}.{self.__name__}"
         with CompilationNotice(name), no_garbage_collection(), one_process_at_a_time(self.dispatcher):
             program: Callable[..., Any] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
-        self._compiled.add(_struct_types(arguments))
         return program
 
     def ready(self, *arguments: Any) -> Any:
-        """Run the compiled form if it is ready for structs like these, else Python."""
-        return (self.compiled if self.is_ready(*arguments) else self.python)(*arguments)
+        """Run the compiled form if it is ready for arguments of these types, else Python."""
+        return (self._programs[_kinds(arguments)] if self.is_ready(*arguments) else self.python)(*arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__name__}{f' ({self.tag})' if self.tag else ''}>"
@@ -443,11 +434,6 @@ class Effort:
         return form
 
 
-def python(kernel: Kernel) -> Callable[..., Any]:
-    """Run a kernel uncompiled."""
-    return kernel.python
-
-
 def _compiled(kernel: Kernel) -> Callable[..., Any]:
     return kernel.compiled if Compiler.works() else kernel.python
 
@@ -456,17 +442,17 @@ def _ready(kernel: Kernel) -> Callable[..., Any]:
     return kernel.ready if kernel.is_compiled else kernel.python
 
 
-def _kind(argument: Any) -> Any:
-    """What the program for an argument depends on."""
-    if isinstance(argument, Struct):
-        return argument._type_id
-    if isinstance(argument, np.ndarray):
-        return argument.dtype.char, argument.ndim, argument.flags.num
-    return type(argument)
-
-
-def _struct_types(arguments: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([one._type_id for one in arguments if isinstance(one, Struct)])
+def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the program for these arguments depends on."""
+    found: list[Any] = []
+    for one in arguments:
+        if isinstance(one, Struct):
+            found.append(one._type_id)
+        elif isinstance(one, np.ndarray):
+            found.append((one.dtype.char, one.ndim, one.flags.num))
+        else:
+            found.append(type(one))
+    return tuple(found)
 
 
 def _called(function: FunctionType) -> list[tuple[str, Kernel | Slot]]:

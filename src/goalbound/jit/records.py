@@ -86,12 +86,10 @@ def mapped(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | Non
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
-    """Zeros that may be written to, C-contiguous; memory is taken page by page, where something was written: most pairs
-    of a large support are never played.
+    """Zeros that may be written to, C-contiguous; memory is taken page by page, where something was written.
 
-    The system hands out pages when they are first written to. NumPy asks for huge pages of 2 MiB for large arrays, so
-    that one number would claim as much; these arrays ask for pages of 4 KiB. Where the system cannot be asked, they are
-    plain.
+    NumPy asks for huge pages of 2 MiB for large arrays, so that one number would claim as much; these arrays ask for
+    pages of 4 KiB. Where the system cannot be asked, they are plain.
 
     >>> array = lazy_zeros((1_000_000, 10))
     >>> array[123_456, 7] = 1.0

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from goalbound.learners.audit import RegretAudit
     from goalbound.learners.episode_loop import Batch
     from goalbound.learners.plan import Plan
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.protocol import SimulatedEnvironment
     from goalbound.models import LinearCSSP
     from goalbound.models.simulated import EpisodeResults
@@ -51,6 +52,8 @@ class LearnerBase(Border):
     """The most sweeps of one plan; a plan that needs more is an error."""
 
     support: Support
+    prior: PriorKnowledge | None = None
+    """What was declared, or guessed, of single pairs."""
     settings: Any
     _constants: Any
     _state: Any
@@ -296,8 +299,12 @@ class LearnerBase(Border):
         learner = self.load(path, limit=limit, rooms=self._rooms)
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
-        same = same and (learner.settings, learner.support) == (self.settings, self.support)
-        if not same or not learner._has_unit_of(self):
+        settled = (learner.settings, learner.support, learner.loss_scale) == (
+            self.settings,
+            self.support,
+            self.loss_scale,
+        )
+        if not (same and settled):
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
@@ -332,18 +339,12 @@ class LearnerBase(Border):
         """[d] as it is learned from; else an error."""
         raise NotImplementedError
 
-    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
-        """An error if what was declared says that a pair cannot lead there."""
-
-    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
-        """[N] the pairs of which :meth:`_check_possible` says more than the support does; None: there are none."""
-        return None
-
     def _checked_step(self, context: Any, step: Any) -> tuple[NDArray[np.float64], int, int, float]:
         """A context, and the pair, the place and the loss of a step; else an error that says what is wrong."""
         weights = self._checked_context(context)
         pair, place = checked_step(self.support, step)
-        self._check_possible(pair, place, weights)
+        if self.prior is not None:
+            self.prior.check_step(pair, place, weights)
         return weights, pair, place, float(step[2])
 
     def _new_episode_state(self) -> Any:
@@ -382,12 +383,9 @@ class LearnerBase(Border):
     def _before_playing(self, batch: Batch) -> None:
         """What is to be checked or done before whole episodes are played."""
 
-    _loop: ClassVar[Kernel]
-    """The kernel that plays whole episodes."""
-
     def _loop_of(self, batch: Batch) -> Kernel:
-        """The kernel for these episodes."""
-        return self._loop
+        """The kernel that plays whole episodes."""
+        raise NotImplementedError
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
         """Play these episodes by a form of the kernel; how many came to their end."""

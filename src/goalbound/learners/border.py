@@ -34,8 +34,6 @@ class Border:
     clipped: int = 0
     """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _loss_scale: LossScale | None = None
-    _converts = False
-    """Whether there is a unit."""
 
     @property
     def loss_scale(self) -> LossScale | None:
@@ -61,7 +59,6 @@ class Border:
 
             check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
         self._loss_scale = scale
-        self._converts = scale is not None
 
     @property
     def unit(self) -> str | None:
@@ -82,31 +79,15 @@ class Border:
 
     def _plain_step(self, step: Any) -> tuple[Any, bool]:
         """Return a step with its loss in [0, 1], and whether that was clipped."""
-        if self._loss_scale is None:
-            return step, False
-        from goalbound.models.loss_scale import plain_step
-
-        return plain_step(self._loss_scale, step)
+        return (step, False) if self._loss_scale is None else self._loss_scale.plain_step(step)
 
     def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
         """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
-        if self._loss_scale is None:
-            return log, lambda learned: 0
-        from goalbound.models.loss_scale import plain_log
-
-        return plain_log(self._loss_scale, log)
-
-    def _take_unit(self, other: Border) -> None:
-        """Have the unit of another learner."""
-        self.loss_scale = other.loss_scale
-
-    def _has_unit_of(self, other: Border) -> bool:
-        """Whether another learner has the same unit."""
-        return self.loss_scale == other.loss_scale
+        return (log, lambda learned: 0) if self._loss_scale is None else self._loss_scale.plain_log(log)
 
     def _check_same_unit(self, other: Border) -> None:
         """Raise an error unless another learner has the same unit."""
-        if not self._has_unit_of(other):
+        if self.loss_scale != other.loss_scale:
             raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
 
     def _described_unit(self) -> list[str]:

@@ -167,7 +167,7 @@ class LearnerEpisode:
         if self._held is None:
             raise LearnerError("the episode has ended; nothing can follow the goal")
         is_clipped = False
-        if learner._converts:
+        if learner._loss_scale is not None:
             step, is_clipped = learner._plain_step(step)
         try:
             pair, place = checked_step(support, step)
@@ -178,7 +178,8 @@ class LearnerEpisode:
         is_proposed = self._action == support.pair_action[pair] and self._state == support.pair_state[pair]
         if not is_proposed or overridden is not False:
             self._check_follows(step, overridden=overridden)
-        learner._check_possible(pair, place, self._context)
+        if learner.prior is not None:
+            learner.prior.check_step(pair, place, self._context)
         if is_proposed:
             learner._observe(self, pair, place, loss)
             learner._visits.settle(self)

@@ -271,7 +271,7 @@ class RidgeLearner(LearnerBase):
     def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
         """A learner of this class that has seen nothing; its generator goes on from where this one's is."""
         learner = self._made(support, settings, prior, deepcopy(self._rng))
-        learner._take_unit(self)
+        learner.loss_scale = self.loss_scale
         return learner
 
     def anew(self) -> Self:
@@ -457,21 +457,13 @@ class RidgeLearner(LearnerBase):
         return check_distribution(context, "context", self.settings.context_size, "component")
 
     def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
-        arrays, totals = episode._arrays, self._state.totals
-        arrays.progress["restarts"] = totals["restarts"]
-        arrays.progress["changes_known"] = totals["changes"]
-        self._run(before_visit, 0)(self._constants, self._state, arrays, pair)
+        episode._progress["restarts"] = self._state.totals["restarts"]
+        self._note_known(episode)
+        self._run(before_visit, 0)(self._constants, self._state, episode._arrays, pair)
 
     def _count_without_outcome(self, episode: LearnerEpisode) -> None:
         run = self._run(count_without_outcome)
         run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
-
-    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
-        if self.prior is not None:
-            self.prior.check_step(pair, place, context)
-
-    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
-        return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
 
     def _learn_steps(self, steps: StepArrays, *, number: int = NO_EPISODE) -> None:
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
@@ -496,7 +488,7 @@ class RidgeLearner(LearnerBase):
         self._visits.count_before(pair, episode)
         run = self._run(kernels.observe, self._step_work)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
-        episode._progress["changes_known"] = self._state.totals["changes"]
+        self._note_known(episode)
 
     def _note_known(self, episode: LearnerEpisode) -> None:
         episode._progress["changes_known"] = self._state.totals["changes"]
@@ -527,24 +519,10 @@ class RidgeLearner(LearnerBase):
             self._visits.count_before(pair)
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        own = self._constants, self._state, self._scratch_episode, self._scratch, self._workspace
+        world = part.environment, part.contexts, part.seen, part.values, part.rng
         audit = NO_AUDIT if part.audit is None else part.audit
-        ended: int = run(
-            self._constants,
-            self._state,
-            self._scratch_episode,
-            self._scratch,
-            self._workspace,
-            part.environment,
-            part.contexts,
-            part.seen,
-            part.values,
-            part.rng,
-            self._rng,
-            part.step_limit,
-            self.MOST_SWEEPS,
-            audit,
-            part.results,
-        )
+        ended: int = run(*own, *world, self._rng, part.step_limit, self.MOST_SWEEPS, audit, part.results)
         return ended
 
     def _loop_of(self, batch: Batch) -> Kernel:

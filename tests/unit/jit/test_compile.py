@@ -193,15 +193,6 @@ def test_larger_work_compiles_the_kernel_once(fresh: Callable) -> None:
     assert kernel.is_compiled
 
 
-def test_the_program_for_some_types_can_be_kept_once_it_is_compiled(fresh: Callable) -> None:
-    kernel, compiler = fresh()
-    assert kernel.program(2) is None
-    assert compiler.asked == []  # to ask for it compiles nothing
-    kernel.compiled(2)
-    assert kernel.program(3) is compiler
-    assert kernel.program(3.0) is None  # other types are another program
-
-
 @pytest.fixture
 def quick_timer(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Timers go off fifty times as early; the list says for how long they were asked to wait."""

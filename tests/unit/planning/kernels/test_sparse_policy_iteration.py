@@ -8,7 +8,6 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from goalbound import GreedyRidge, PosteriorSampling
-from goalbound.jit.compile import python
 from goalbound.learners.learner import RidgeLearner
 from goalbound.models import SSP, Support
 from goalbound.models.arrays import Rows
@@ -18,6 +17,7 @@ from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace, 
 from goalbound.planning.kernels.value_iteration import UncertaintySet, value_iteration
 from goalbound.problems import routing_grid
 from goalbound.simulation import Dirichlet, play
+from tests.support.kernel_forms import python
 from tests.support.strategies import examples
 from tests.support.uncertainty_sets import iteration_from, plain_model, plausible_problems, sparse_workspace
 
