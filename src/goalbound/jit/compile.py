@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dis import get_instructions
 from enum import Enum
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import blake2s
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -66,6 +66,8 @@ class Kernel:
     an index counts from the end of its array.
     """
 
+    __name__: str
+
     def __init__(
         self,
         function: FunctionType,
@@ -81,10 +83,7 @@ class Kernel:
         self._slots: Mapping[Slot, Kernel] = slots or {}
         self._filled: dict[frozenset[tuple[Slot, Kernel]], Kernel] = {}
         self.tag = tag
-        self.__name__ = function.__name__
-        self.__doc__ = function.__doc__
-        self.__module__ = function.__module__
-        self.__wrapped__ = function
+        update_wrapper(cast(Any, self), function)
         self._python: Callable[..., Any] | None = None
         self._dispatchers: dict[tuple[Way, bool], Any] = {}  # by how numba compiles, and whether kernels call it
         self._digest: str | None = None

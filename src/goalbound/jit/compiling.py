@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -138,7 +138,19 @@ def tolerate_errors(dispatcher: Any) -> None:
     """Let a cache that cannot be read or written (a full disk) cost compile time only."""
     with suppress(AttributeError):  # another numba keeps its cache elsewhere
         _drop_unreadable_index(dispatcher)
-        _tolerate_errors_of(dispatcher._cache)
+        cache = dispatcher._cache
+        cache.load_overload, cache.save_overload = _tolerant(cache.load_overload), _tolerant(cache.save_overload)
+
+
+def _tolerant(use: Callable[..., Any]) -> Callable[..., Any]:
+    def tolerant(*arguments: Any) -> Any:
+        try:
+            return use(*arguments)
+        except Exception as error:  # unpickling damaged machine code may raise anything; what is saved is read before
+            warn_no_cache(error)
+            return None
+
+    return tolerant
 
 
 def _drop_unreadable_index(dispatcher: Any) -> None:
@@ -149,25 +161,6 @@ def _drop_unreadable_index(dispatcher: Any) -> None:
     except Exception:  # unpickling may raise anything
         with suppress(OSError):
             os.remove(cached._index_path)
-
-
-def _tolerate_errors_of(cache: Any) -> None:
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_or_none(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception as error:  # unpickling damaged machine code may raise anything
-            warn_no_cache(error)
-            return None
-
-    def save_or_warn(*arguments: Any) -> None:
-        try:
-            save(*arguments)
-        except Exception as error:  # the index is read before it is written
-            warn_no_cache(error)
-
-    cache.load_overload, cache.save_overload = load_or_none, save_or_warn
 
 
 class _Warned:

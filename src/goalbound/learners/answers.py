@@ -123,20 +123,15 @@ def robust_plan_of(learner: RidgeLearner, context: Floats) -> PolicyBounds:
 def _completed(learner: RidgeLearner, bounds: PolicyBounds, context: Floats) -> PolicyBounds:
     """The bounds with the estimate, with what the learner's card says of the sets, and why they are not proven."""
     card = learner_card(learner)
+    widths = () if learner.settings.widths.proven else (UNPROVEN_WIDTHS,)
+    contradicted = () if learner.alarm is None else (CONTRADICTED,)
     return replace(
         bounds,
         estimate=values_in(estimated(learner, context), bounds.policy),
-        proven=card.guarantee == PROVEN and learner.alarm is None,
+        proven=card.guarantee == PROVEN and not contradicted,
         delta=card.delta,
-        caveats=_not_proven(learner),
+        caveats=united_caveats(widths, contradicted, learner.caveats),
     )
-
-
-def _not_proven(learner: RidgeLearner) -> tuple[str, ...]:
-    """All reasons why the bounds are not proven."""
-    widths = () if learner.settings.widths.proven else (UNPROVEN_WIDTHS,)
-    contradicted = () if learner.alarm is None else (CONTRADICTED,)
-    return united_caveats(widths, contradicted, learner.caveats)
 
 
 def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> Explanation:

@@ -90,11 +90,6 @@ class Border:
         if self.loss_scale != other.loss_scale:
             raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
 
-    def _described_unit(self) -> list[str]:
-        """Return what ``repr`` says of the unit."""
-        scale = self.loss_scale
-        return [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
-
     def _unit_header(self) -> dict[str, Any]:
         """Return the unit and the count of clipped losses, for the header of a file; nothing without a unit."""
         scale = self.loss_scale

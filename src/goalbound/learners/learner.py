@@ -98,10 +98,8 @@ class RidgeLearner(LearnerBase):
         self.prior = prior
         size = settings.context_size
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
-        self._work = support.triples
         made = self._assembly = Assembly(settings, support, prior)
         self._constants = made.constants
-        self._ceiling = made.ceiling(settings)
         self._state = new_learner_state(
             new_regression_sums(support.pairs, support.triples, size, settings.regularization),
             support.pair_start,
@@ -123,7 +121,9 @@ class RidgeLearner(LearnerBase):
         settled = self._effort.settled.get(kernel)
         if settled is not None:
             return settled
-        return self._effort.settle(kernel, self._assembly.program[kernel], self._work if work is None else work)
+        return self._effort.settle(
+            kernel, self._assembly.program[kernel], self.support.triples if work is None else work
+        )
 
     def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
         """Room to evaluate policies."""
@@ -407,7 +407,7 @@ class RidgeLearner(LearnerBase):
             self.support.next_start,
             self.settings.context_size,
             shape=made.room.shape,
-            ceiling=self._ceiling,
+            ceiling=made.ceiling,
             room=made.room.new_view(made.run),
             explore=self.settings.exploration.new_view(made.run),
         )
@@ -493,14 +493,12 @@ class RidgeLearner(LearnerBase):
     def _note_known(self, episode: LearnerEpisode) -> None:
         episode._progress["changes_known"] = self._state.totals["changes"]
 
-    def _is_in_order(self, episode: LearnerEpisode) -> bool:
-        """Whether a step that is reported only now would have counted at the same place had it been said to begin:
-        nothing was learned since the episode acted, and no other open one may hide a step that began before."""
-        alone = all(one is episode or one.ended for one in self._open)
-        return alone and bool(episode._progress["changes_known"] == self._state.totals["changes"])
-
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        if self.settings.is_optimistic and not self._is_in_order(episode):
+        """Such a step counts where it would have counted had it been said to begin if nothing was learned since the
+        episode acted, and no other open one may hide a step that began before. Else nothing is proven from now on."""
+        learned = episode._progress["changes_known"] != self._state.totals["changes"]
+        late = learned or any(one is not episode and not one.ended for one in self._open)
+        if late and self.settings.is_optimistic:
             self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._run(kernels.leave_plan, 0)(self._constants, self._state, episode._arrays, pair)

@@ -77,7 +77,8 @@ class Assembly:
 
     def __init__(self, settings: Settings, support: Support, prior: PriorKnowledge | None) -> None:
         self._made_of = settings, support, prior
-        added = _added_loss(settings, support)
+        needs_loss = settings.loss_floor == 0.0 and settings.episodes is not None
+        added = added_loss(support, settings.context_size, settings.episodes or 0) if needs_loss else 0.0
         told, model = _told(settings, support, prior, added)
         counted = Counted(set_readonly(~told.loss_known), set_readonly(~told.row_known), model.guessed)
         self.run = Run(support, settings.context_size, settings.delta, float(settings.regularization), counted)
@@ -85,8 +86,12 @@ class Assembly:
         given = settings.exploration.room(explore)
         self.room: ConfidenceModel = settings.widths.room if given is None else given
         sets = self.room.constants(self.run)
-        self.tests_linearity = self.room.shape == INTERVAL_SET and _tests_linearity(settings, support)
+        asked, tests = settings.check_linearity, 2 * PARTS * settings.context_size * (support.pairs + support.triples)
+        self.tests_linearity = self.room.shape == INTERVAL_SET and (tests <= MOST_SUMS if asked is None else asked)
         self.doubles = settings.loss_bound is None and settings.is_optimistic
+        # No optimal value is above a loss bound that was given, which intervals do not know by themselves.
+        known_bound = settings.loss_bound if self.room.shape == INTERVAL_SET else None
+        self.ceiling = settings.exploration.ceiling if known_bound is None else float(known_bound)
         self.eliminates = support.states <= MOST_ELIMINATED_STATES and (
             self.room.shape == INTERVAL_SET or not settings.is_optimistic
         )
@@ -106,7 +111,7 @@ class Assembly:
             model=model,
             sets=sets,
             explore=explore,
-            watch=LinearityConstants(_alarm_log(settings, support)) if self.tests_linearity else Empty(),
+            watch=LinearityConstants(log(tests / FALSE_ALARM)) if self.tests_linearity else Empty(),
         )
         slots = self.room.slots
         if told.loss_known.any() or told.row_known.any():
@@ -153,13 +158,6 @@ class Assembly:
 
         return improve_by_krylov
 
-    def ceiling(self, settings: Settings) -> float:
-        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
-        know by themselves."""
-        if settings.loss_bound is not None and self.room.shape == INTERVAL_SET:
-            return float(settings.loss_bound)
-        return settings.exploration.ceiling
-
     def new_watch(self) -> Struct:
         """The state of the observer."""
         if not self.tests_linearity:
@@ -176,28 +174,6 @@ def _told(
     guessed = set_readonly(prior.guessed & (not settings.is_optimistic))
     model = ModelPrior(guessed, prior.strength, prior.guess_losses, prior.guess_rows)
     return prior.declared(settings.loss_floor, added), model
-
-
-def constants_of(settings: Settings, support: Support) -> Constants:
-    """The constants of a learner that was told nothing of single pairs."""
-    return Assembly(settings, support, None).constants
-
-
-def _tests_linearity(settings: Settings, support: Support) -> bool:
-    """As asked for; if nothing was said, where the sums for it are not too many."""
-    sums = PARTS * settings.context_size * 2 * (support.pairs + support.triples)
-    return sums <= MOST_SUMS if settings.check_linearity is None else settings.check_linearity
-
-
-def _alarm_log(settings: Settings, support: Support) -> float:
-    return log(2 * PARTS * settings.context_size * (support.pairs + support.triples) / FALSE_ALARM)
-
-
-def _added_loss(settings: Settings, support: Support) -> float:
-    """epsilon, or 0 if there is a loss floor."""
-    if settings.loss_floor > 0.0 or settings.episodes is None:
-        return 0.0
-    return added_loss(support, settings.context_size, settings.episodes)
 
 
 def added_loss(support: Support, context_size: int, episodes: int) -> float:

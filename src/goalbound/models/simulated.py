@@ -43,14 +43,10 @@ class EpisodeResults(Struct):
     steps: NDArray[np.int64]
 
 
-RESULT_TYPES: dict[str, type[np.generic]] = {
+RESULT_TYPES: dict[str, type[np.generic]] = dict.fromkeys(EpisodeResults._fields, np.int64) | {
     "loss": np.float64,
     "expected_regret": np.float64,
-    "start": np.int64,
-    "intervals": np.int64,
-    "unknown_steps": np.int64,
     "abandoned": np.bool_,
-    "steps": np.int64,
 }
 """The type of the entries of each column of :class:`EpisodeResults`."""
 
