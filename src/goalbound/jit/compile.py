@@ -448,7 +448,7 @@ def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(one, Struct):
             found.append(one._type_id)
         elif isinstance(one, np.ndarray):
-            found.append((one.dtype.char, one.ndim, one.flags.num))
+            found.append((one.dtype.char, one.ndim, one.flags.num | 4))  # 4: owning its memory makes no difference
         else:
             found.append(type(one))
     return tuple(found)
