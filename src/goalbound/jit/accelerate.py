@@ -79,12 +79,12 @@ class _Whole(JITCodeLibrary):
 
 
 class _ShortLoops(_Whole):
-    """The same for kernels whose loops run a few times: they are not unrolled. Of loops that were, eight times and the
-    rest one by one, only the rest would ever run."""
+    """The same for kernels whose loops run a few times: they are neither unrolled nor vectorised. Of a loop that was,
+    eight steps at once and the rest one by one, only the rest would ever run."""
 
     def _optimize(self) -> None:
         options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
-        options.loop_vectorization = config.LOOP_VECTORIZE
+        options.loop_vectorization = False
         options.slp_vectorization = config.SLP_VECTORIZE
         options.loop_unrolling = False
         passes = binding.create_pass_builder(self._codegen._tm, options)

@@ -40,14 +40,22 @@ class SlotError(RuntimeError):
 class Slot:
     """A callee that a generic kernel names and a room fills when a program is made (:meth:`Kernel.filled`).
 
+    Where nobody fills it, the ``default`` is called, if it has one.
+
     >>> width = Slot("width")
     >>> width(1.0)
     Traceback (most recent call last):
     goalbound.jit.compile.SlotError: the slot width is not filled; run kernel.filled({width: ...}) instead of the kernel
+    >>> def double(x): return 2.0 * x
+    >>> half_width = Slot("half_width", default=Kernel(double))
+    >>> def ends(x): return x + half_width(x)
+    >>> Kernel(ends).python(1.0)
+    3.0
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, default: Kernel | None = None) -> None:
         self.name = name
+        self.default = default
 
     def __call__(self, *arguments: Any) -> Any:
         """Raise: nobody filled the slot."""
@@ -122,7 +130,8 @@ class Kernel:
         known, found = {**slots, **self._slots}, set()
         for _, callee in _called(self.function):
             if isinstance(callee, Slot):
-                found.add(callee)
+                if callee.default is None or callee in known:
+                    found.add(callee)
                 callee = self._filling(callee, known)
             found |= callee._reached(known, (*path, self))
         return {slot for slot in found if slot not in self._slots}
@@ -146,9 +155,10 @@ class Kernel:
         return found
 
     def _filling(self, slot: Slot, slots: Mapping[Slot, Kernel]) -> Kernel:
-        if slot not in slots:
+        filling = slots.get(slot, slot.default)
+        if filling is None:
             raise SlotError(f"the slot {slot.name} of {self!r} is not filled; filled({{{slot.name}: ...}})")
-        return slots[slot]
+        return filling
 
     @property
     def python(self) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from goalbound.jit.struct import Struct
 from goalbound.learners.doubling import LONG_INTERVAL
 from goalbound.learners.episode_loop import watch_pair, watch_plan, watch_step
 from goalbound.models.simulated import mixed
-from goalbound.planning.kernels.value_iteration import INTERVAL_SET, inner_minimum
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET, minimum_of_shape
 
 test_pair = Slot("test_pair")
 """``(audit, components, constants, state, pair)`` whether the truth of a pair lies in its sets now, where that does not
@@ -181,7 +181,7 @@ def audit_plan(audit, components, constants, state, view, s, before, optimal):
 def add_regret_terms(audit, components, view, context, s, pair, following, loss):
     """The four terms of the regret decomposition for one step, with the plan that it is played by."""
     values = view.iteration.values
-    optimistic, _ = inner_minimum(view.sets, pair, values, view.iteration.dual[pair], np.inf)
+    optimistic, _ = minimum_of_shape(view.sets, pair, values, view.iteration.dual[pair], np.inf)
     expected = 0.0
     for k in range(components.next_start[pair], components.next_start[pair + 1]):
         expected += mixed(components.probabilities, k, context) * values[components.next_state[k]]

@@ -28,7 +28,7 @@ from goalbound.learners.visits import forget_view, look_before_learning
 from goalbound.models import Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
-from goalbound.planning.kernels.value_iteration import INTERVAL_SET
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET, MINIMA, minimum_of_shape
 
 if TYPE_CHECKING:
     from goalbound.learners.prior import PriorKnowledge
@@ -62,11 +62,15 @@ class Program:
 
 @cache
 def program(
-    sets: SetSlots, explore: ExploreSlots, bound: BoundSlots, planner: Kernel, *, looks: bool, tag: str
+    sets: SetSlots, explore: ExploreSlots, bound: BoundSlots, planner: Kernel, *, shape: int, looks: bool, tag: str
 ) -> Program:
     """The program of all learners with these rooms. ``looks``: steps of a log are learned by the sets before them."""
-    before = {look_before_learning: look_at if looks else forget_view, improve_plan: planner}
-    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before}, tag)
+    others = {
+        look_before_learning: look_at if looks else forget_view,
+        improve_plan: planner,
+        minimum_of_shape: MINIMA[shape],
+    }
+    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **others}, tag)
 
 
 class Assembly:
@@ -123,6 +127,7 @@ class Assembly:
             settings.exploration.slots(explore),
             FORGETTING if settings.forget else DOUBLING if self.doubles else GIVEN,
             self._planner(settings),
+            shape=self.room.shape,
             looks=self.room.learns_from_sets,
             tag=f"{settings.widths} {settings.exploration}" if settings.is_optimistic else str(settings.exploration),
         )

@@ -189,3 +189,15 @@ def test_python_and_compiled_sweep_to_the_same_bits(sets: UncertaintySet) -> Non
     assert kernels.iterate.python(sets, one, 1e-9, 1000) == kernels.iterate.compiled(sets, other, 1e-9, 1000)
     for mine, theirs in zip(one, other, strict=True):
         assert mine.tobytes() == theirs.tobytes()
+
+
+@examples(20)
+@given(plausible_problems())
+def test_a_program_for_one_shape_sweeps_to_the_same_bits_as_one_for_any(sets: UncertaintySet) -> None:
+    begin = np.array([*np.full(len(sets.pair_start) - 1, 2.0), 0.0])
+    one, other = iteration_from(sets, begin), iteration_from(sets, begin)
+    of_shape = kernels.iterate.filled({kernels.minimum_of_shape: kernels.MINIMA[sets.shape]})
+    assert of_shape is not kernels.iterate
+    assert kernels.iterate.python(sets, one, 1e-9, 1000) == of_shape.python(sets, other, 1e-9, 1000)
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.tobytes() == theirs.tobytes()
