@@ -72,7 +72,7 @@ class MapScores:
     Attributes:
         name: as it was given.
         components: of its contexts.
-        log_likelihood: the mean of log(predicted chance of the next state) over the steps; larger is better.
+        log_score: the mean of log(predicted chance of the next state) over the steps; larger is better.
         squared_error: the mean of (loss - predicted loss)^2 over the steps, in the unit squared.
         plan: the loss per case of the plans, in the unit; None: see ``missing``.
         effective_steps: the effective sample size of the weights of ``plan``.
@@ -82,7 +82,7 @@ class MapScores:
 
     name: str
     components: int
-    log_likelihood: Score
+    log_score: Score
     squared_error: Score
     plan: Score | None
     effective_steps: float = 0.0
@@ -92,7 +92,7 @@ class MapScores:
     @property
     def is_worse(self) -> bool:
         """Whether another map surely predicts next states better, or has a better plan."""
-        return self.log_likelihood.is_worse or (self.plan is not None and self.plan.is_worse)
+        return self.log_score.is_worse or (self.plan is not None and self.plan.is_worse)
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,11 @@ class MapComparison:
 
     @property
     def choice(self) -> str:
-        """The name of the map to take: of those that are not surely worse than another one in likelihood or plan, the
+        """The name of the map to take: of those that are not surely worse than another one in log score or plan, the
         one with the fewest components; if all are, the one that predicts best."""
         left = [one for one in self.maps if not one.is_worse]
         if not left:
-            return max(self.maps, key=lambda one: one.log_likelihood.value).name
+            return max(self.maps, key=lambda one: one.log_score.value).name
         return min(left, key=lambda one: one.components).name
 
     def __str__(self) -> str:
@@ -142,11 +142,11 @@ class MapComparison:
         """What the plan of each map loses per case, with its interval; the Matplotlib axes. The predictions, if there
         is no such estimate."""
         planned = all(one.plan is not None for one in self.maps)
-        scores = [one.plan if planned and one.plan is not None else one.log_likelihood for one in self.maps]
+        scores = [one.plan if planned and one.plan is not None else one.log_score for one in self.maps]
         value, margin = (np.array([getattr(one, name) for one in scores]) for name in ("value", "margin"))
         words = ["reference" if one.worse_by == 0.0 else f"worse by {_difference(one)}" for one in scores]
         unit = f" ({self.unit})" if self.unit else ""
-        figure = f"loss per case of the plan{unit}" if planned else "log-likelihood per step"
+        figure = f"loss per case of the plan{unit}" if planned else "log score per step"
         label = f"{figure}, held out, with its 95% interval"
         names = [f"{one.name} ({one.components})" for one in self.maps]
         return draw_rows(Rows(names, value - margin, value + margin, value, words), label=label, axes=axes)
@@ -178,8 +178,8 @@ class MapComparison:
         return {
             "map": [one_line(one.name) for one in self.maps],
             "components": [str(one.components) for one in self.maps],
-            "log-likelihood": [f"{one.log_likelihood.value:.4f}" for one in self.maps],
-            "worse by": [_difference(one.log_likelihood) for one in self.maps],
+            "log score": [f"{one.log_score.value:.4f}" for one in self.maps],
+            "worse by": [_difference(one.log_score) for one in self.maps],
             squared: [f"{one.squared_error.value:.4g}" for one in self.maps],
             "worse by ": [_difference(one.squared_error) for one in self.maps],
             f"plan, {unit}" if unit else "plan": [_with_margin(one) for one in plans],
@@ -214,8 +214,8 @@ def compare_maps(
         log: of :func:`~goalbound.logs.read_log`, with covariates; for the value of plans, with probabilities of
             actions.
         maps: the maps by name; None stands for no context at all. Each must accept all rows of the log.
-        make_learner: from a support and a number of components to a learner by ridge regression without a unit. Left
-            out: :class:`~goalbound.LocalOptimism`, its loss floor being a tenth of the least mean loss of a
+        make_learner: from a support and a number of components to a learner by ridge regression. Left out:
+            :class:`~goalbound.LocalOptimism`, its loss floor being a tenth of the least mean loss of a
             pair.
         folds: into how many parts the cases are split.
         rng: draws the parts; left out, the same parts each time.
@@ -257,7 +257,7 @@ def compare_maps(
     for place, one in enumerate(seen.values()):
         shown = None if progress is None else _shifted(progress, place * folds, len(seen) * folds)
         found.append(_held_out(one, cases, fold, make_learner, shown))
-    best = max(range(len(found)), key=lambda place: found[place].log_likelihood.sum())
+    best = max(range(len(found)), key=lambda place: found[place].log_score.sum())
     judge = list(seen)[best]
     weighed = [_plan_terms(seen[judge], cases, fold, found[best].estimates, one.pairs) for one in found]
     closed = cases.closed[log.case_of]
@@ -311,12 +311,12 @@ class _HeldOut(NamedTuple):
     """What one map says about each case that was held out.
 
     Attributes:
-        log_likelihood, squared_error: [n] sums over the steps of each case.
+        log_score, squared_error: [n] sums over the steps of each case.
         pairs: [n, S] the plan of each case.
         estimates: of the learner of each fold.
     """
 
-    log_likelihood: Floats
+    log_score: Floats
     squared_error: Floats
     pairs: Ints
     estimates: list[Estimate]
@@ -337,20 +337,15 @@ def _held_out(
         pairs[own] = _planned(learner, log.steps.contexts[cases.first[own]])
         if done is not None:
             done(number + 1)
-    likelihood = np.bincount(log.case_of, weights=np.log(chances), minlength=log.cases)
+    log_score = np.bincount(log.case_of, weights=np.log(chances), minlength=log.cases)
     error = np.bincount(log.case_of, weights=(log.steps.losses - losses) ** 2, minlength=log.cases)
-    return _HeldOut(np.asarray(likelihood, dtype=np.float64), np.asarray(error, dtype=np.float64), pairs, estimates)
+    return _HeldOut(np.asarray(log_score, dtype=np.float64), np.asarray(error, dtype=np.float64), pairs, estimates)
 
 
 def _taught(make_learner: MakeLearner, log: Log, chosen: NDArray[np.bool_]) -> RidgeLearner:
     learner = make_learner(log.support, log.context_size)
     remedy = "make_learner gives a learner by ridge regression, such as LocalOptimism(support, size, loss_floor=...)"
     check_type(learner, RidgeLearner, "the learner", remedy)
-    if learner.loss_scale is not None:
-        raise ArgumentError(
-            f"the learner has the unit {short_repr(learner.loss_scale.unit)}; let make_learner give one without a "
-            "unit: figures are shown in that of the log"
-        )
     learner.learn_log(log.of_cases(chosen))
     return learner
 
@@ -403,7 +398,7 @@ def _side_by_side(
     lengths, whole = np.diff(cases.start).astype(np.float64), cases.whole.astype(np.float64)
     logs = list(seen.values())
     cap, starts = logs[0].cap, logs[0].support.pair_state[logs[0].steps.pairs[cases.first]].astype(np.int64)
-    likelihoods = _scores([one.log_likelihood for one in found], lengths, larger_is_better=True)
+    log_scores = _scores([one.log_score for one in found], lengths, larger_is_better=True)
     errors = _scores([cap**2 * one.squared_error for one in found], lengths)
     sums = [cap * whole * one.terms for one in weighed if one.terms is not None]
     plans = iter(_scores(sums, whole))
@@ -411,7 +406,7 @@ def _side_by_side(
         MapScores(
             name=name,
             components=logs[place].context_size,
-            log_likelihood=likelihoods[place],
+            log_score=log_scores[place],
             squared_error=errors[place],
             plan=None if weighed[place].terms is None else next(plans),
             effective_steps=weighed[place].steps,

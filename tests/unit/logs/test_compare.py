@@ -84,7 +84,7 @@ def test_held_out_scores_are_those_of_a_dense_ridge(log):
                 chance = {0: new, 1: old, 2: 1.0 - new - old}[following]
                 likelihoods.append(np.log((1.0 - UNIFORM) * chance + UNIFORM / len(possible)))
                 errors.append(100.0 * (loss - expected) ** 2)
-    assert found.log_likelihood.value == pytest.approx(np.mean(likelihoods), rel=1e-9)
+    assert found.log_score.value == pytest.approx(np.mean(likelihoods), rel=1e-9)
     assert found.squared_error.value == pytest.approx(np.mean(errors), rel=1e-9)
 
 
@@ -98,7 +98,7 @@ def test_folds_are_of_cases_and_do_not_depend_on_the_order_of_the_rows(log):
     assert dict(zip(names, fold[log.case_of], strict=True)) == dict(zip(other_names, other[mixed.case_of], strict=True))
     assert np.bincount(fold).tolist() == [240] * 5
     one, two = (compare_maps(each, {"x": X}).maps[0] for each in (log, mixed))
-    for name in ("log_likelihood", "squared_error", "plan"):
+    for name in ("log_score", "squared_error", "plan"):
         assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-9)
 
 
@@ -113,8 +113,8 @@ def test_the_map_that_knows_what_matters_is_found(found):
     none, x, z, both = found.maps
     assert found.choice == "x"
     assert found.judge in ("x", "both")
-    assert none.log_likelihood.is_worse
-    assert z.log_likelihood.is_worse
+    assert none.log_score.is_worse
+    assert z.log_score.is_worse
     assert not x.is_worse
     assert [one.components for one in found.maps] == [1, 2, 2, 4]
     assert none.plan.is_worse
@@ -141,7 +141,7 @@ def test_without_probabilities_predictions_are_compared_alone():
     found = compare_maps(read(rows_of(150), probability=None), {"none": None, "x": X})
     assert [one.plan for one in found.maps] == [None, None]
     assert "name their column: LogColumns(probability=...)" in str(found)
-    assert "log-likelihood per step" in found.plot().get_xlabel()
+    assert "log score per step" in found.plot().get_xlabel()
 
 
 def test_the_comparison_is_a_table_a_chart_and_json(found):
@@ -184,17 +184,10 @@ def test_wrong_arguments_are_named(log):
             {"log": log, "maps": {"x": X}, "make_learner": lambda *_: 3},
             "the learner is of the type int; make_learner gives",
         ),
-        ({"log": log, "maps": {"x": X}, "make_learner": in_minutes}, "the learner has the unit 'min'"),
     ]
     for arguments, words in cases:
         with pytest.raises(ArgumentError, match=words):
             compare_maps(**arguments)
-
-
-def in_minutes(support: Any, size: int) -> LRCSSP:
-    learner = ridge(support, size)
-    learner.loss_scale = LossScale("min", cap=10)
-    return learner
 
 
 def test_a_log_has_the_contexts_of_another_map_or_none(log):
