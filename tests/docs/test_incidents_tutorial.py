@@ -62,8 +62,3 @@ def test_the_loaded_learner_has_the_open_cases_of_the_page(run: tuple[dict, list
     names, _ = run
     assert [one.id for one in names["again"].open_episodes] == ["case 17", "case 18", "case 19"]
     assert map_digest(names["again"].map) == map_digest(names["day"])
-
-
-def test_outputs_are_put_where_they_belong(maker: Any) -> None:
-    page = "a\n```python\nx\n```\n\n```text\n```\nb\n```python\ny\n```\n"
-    assert maker.with_outputs(page, ["new\n", "not shown"]) == page.replace("text\n", "text\nnew\n")
