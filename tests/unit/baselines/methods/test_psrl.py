@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.methods.psrl import draw_posterior, set_row
+from goalbound.baselines.methods.psrl import draw_posterior, mean_model, set_loss, set_row
 from tests.reference.tabular import NaivePSRLSSP
-from tests.support.tabular_kernels import PAIRS, SUPPORT, arguments, filled, place
+from tests.support.tabular_kernels import PAIRS, SUPPORT, Arguments, arguments, filled, place
+
+
+def eight_steps(**options: Any) -> Arguments:
+    """Pair 0 led to state 0 twice, to state 2 four times, to the goal twice; the mean loss is 1/2."""
+    case = arguments(Method("psrl-ssp"), **options)
+    for to, loss in zip([2, 0, 2, 3, 0, 2, 2, 3], [0.5, 0.25, 0.5, 0.75, 0.5, 0.25, 0.5, 0.75], strict=True):
+        case.record(0, to, loss)
+    return case
+
+
+def test_known_losses_are_taken_as_they_are() -> None:
+    known = np.linspace(0.2, 0.7, PAIRS)
+    case = eight_steps(known_losses=known, added_loss=0.05)
+    mean_model.python(case.constants, case.learner)
+    assert case.learner.main.sets.losses == pytest.approx(known + 0.05, rel=1e-15)
+
+
+@pytest.mark.parametrize(("drawn", "loss"), [(0.5, 0.55), (-3.0, 0.15), (1.7, 1.05)])
+def test_a_loss_is_brought_between_the_floor_and_one_before_something_is_added(drawn: float, loss: float) -> None:
+    case = arguments(Method("psrl-ssp"), added_loss=0.05)
+    set_loss.python(case.constants, case.learner, 2, drawn)
+    assert case.learner.main.sets.losses[2] == pytest.approx(loss, rel=1e-15)
 
 
 def test_a_row_leaves_out_the_goal_and_next_states_without_weight() -> None:

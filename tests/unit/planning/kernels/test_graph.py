@@ -36,6 +36,15 @@ def test_proper_states_reach_the_goal_surely_by_the_choice_and_no_others_can(dat
 
 
 @given(st.data())
+@examples(35)
+def test_pairs_towards_dead_ends_are_dropped_until_there_is_none(data: st.DataObject) -> None:
+    rows, usable, pairs, goal = some_usable(data)
+    everything = np.ones(len(usable), dtype=bool)
+    graph.drop_dead_ends.python(rows, drawn.reverse_of(rows, everything), drawn.pair_states(rows), usable)
+    assert set(np.flatnonzero(usable)) == twin.without_dead_ends(pairs, goal)
+
+
+@given(st.data())
 @examples(40)
 def test_components_are_those_of_scipy_and_edges_never_lead_to_a_higher_number(data: st.DataObject) -> None:
     from scipy.sparse import coo_array
@@ -51,6 +60,17 @@ def test_components_are_those_of_scipy_and_edges_never_lead_to_a_higher_number(d
     assert sorted(set(component)) == list(range(number))
     assert len(set(zip(component.tolist(), label.tolist(), strict=True))) == number  # the same partition
     assert all(component[t] <= component[s] for s, t in edges)
+
+
+@given(st.data())
+@examples(40)
+def test_leaving_pairs_are_those_with_an_edge_out_of_their_component(data: st.DataObject) -> None:
+    rows, usable, pairs, goal = some_usable(data)
+    component = np.array(data.draw(st.lists(st.integers(0, 2), min_size=goal, max_size=goal)), dtype=np.int64)
+    staying = {p.number for p in pairs if all(t != goal and component[t] == component[p.state] for t in p.edges)}
+    changed = graph.leaving_pairs.python(rows, component, usable)
+    assert set(np.flatnonzero(usable)) == staying
+    assert changed == len(pairs) - len(staying)
 
 
 @given(st.data())
