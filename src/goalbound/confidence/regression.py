@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from goalbound.confidence.pooling import prior_grams, prior_matrix, prior_weights
 from goalbound.jit.compile import lean
-from goalbound.jit.lazy_arrays import lazy_zeros
+from goalbound.jit.records import lazy_zeros
 from goalbound.jit.struct import Struct
 
 RENEW_EVERY = 64

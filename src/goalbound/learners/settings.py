@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.confidence.protocol import ConfidenceModel
-from goalbound.confidence.statistics import LARGEST_REGULARIZATION, SMALLEST_REGULARIZATION, checked_regularization
+from goalbound.confidence.protocol import (
+    LARGEST_REGULARIZATION,
+    SMALLEST_REGULARIZATION,
+    ConfidenceModel,
+    checked_regularization,
+)
 from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
 from goalbound.learners.explore.optimistic import Optimistic
