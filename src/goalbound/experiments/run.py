@@ -146,8 +146,12 @@ def _cached_problem(problem: LinearCSSP) -> LinearCSSP:
 
 def _bounds(spec: RunSpec, problem: LinearCSSP) -> ContextBounds | None:
     """Certified bounds, where the learner needs them anyway or they are cheap."""
-    cheap = problem.support.states <= metadata.MAX_STATES and problem.context_size <= MOST_COMPONENTS
-    if cheap or "certified" in map(str, spec.learner.settings.values()):
+    needed = {name for name, value in spec.learner.settings.items() if str(value) == "certified"}
+    if problem.context_size > MOST_COMPONENTS:
+        needed -= {"loss_floor"}  # which is the least loss
+    elif problem.support.states <= metadata.MAX_STATES:
+        return certified_bounds(problem)
+    if needed:
         return certified_bounds(problem)
     return None
 
