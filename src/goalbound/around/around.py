@@ -33,6 +33,7 @@ from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.step import LogView
 from goalbound.models.validation import check_callable, check_list, check_type
 
+IN_CELLS = "cells of contexts go around it: Discretized(make, ...) with a make that gives it"
 VERSION = 2
 """Of the files of all learners around another one."""
 OF_CONTEXT = ("plan", "explain", "progress", "policy_bounds", "robust_plan", "confidence_set")
@@ -75,6 +76,8 @@ class Around(InnerBorder):
     """The names of what :meth:`_saved` gives."""
     _array_types: ClassVar[Mapping[str, str]] = {}
     """The types of those among both that are arrays."""
+    _optional: ClassVar[tuple[str, ...]] = ()
+    """The names of arrays that older files lack."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
 
@@ -229,7 +232,7 @@ class Around(InnerBorder):
         )
         with as_format_errors(path, cls._what):
             check_keys(header, [name for name in (*cls._given, *cls._counted) if name not in types])
-            check_present(arrays, list(types))
+            check_present(arrays, [name for name in types if name not in cls._optional])
             saved = {**header, **arrays}
             inner = loaded_from(saved["learner"], load_learner, limit=limit)
             again = cls._from_file(inner, saved, **given)

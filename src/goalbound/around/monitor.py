@@ -2,322 +2,39 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from goalbound.around import change_kernels as kernels
-from goalbound.around.around import Around, AroundEpisode
-from goalbound.around.change_kernels import (
-    NO_ALARM,
-    RATIOS,
-    ChangeSums,
-    by_number,
-    new_change_sums,
-    new_change_workspace,
-    part_starts,
-)
-from goalbound.around.runbook import IN_CELLS
+from goalbound.around.around import IN_CELLS, Around, AroundEpisode
+from goalbound.around.detector import LESS, MORE, RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
-from goalbound.jit.compile import Effort
-from goalbound.jit.records import named_arrays
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card, united_caveats
-from goalbound.learners.copying import copied_state, deep_copy, restore_state
+from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import made_anew, unwrap
 from goalbound.learners.steps import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
-from goalbound.models.files.ranges import HUGE, MANY, matching, within
 from goalbound.models.files.ranges import around as near
-from goalbound.models.support import SUPPORT_REMEDY
+from goalbound.models.files.ranges import matching, within
 from goalbound.models.support_match import match_support
-from goalbound.models.validation import (
-    check_bool,
-    check_distribution,
-    check_float,
-    check_int,
-    check_memory,
-    check_type,
-    short_repr,
-)
+from goalbound.models.validation import check_bool, check_int, check_memory, check_type
 from goalbound.terminal import pluralize
 
-RUN_LENGTH = 10_000
+__all__ = ["LESS", "MORE", "RUN_LENGTH", "ChangeAlarm", "ChangeDetector", "Monitored"]
+
 WINDOW = 10_000
 MOST_PIECES = 1000
 """The number of pieces of a window that are not joined yet, or a hundredth of its steps if that is more."""
-MORE, LESS = "more", "less"
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
 WINDOW_TYPES = {"window.contexts": "<f8", "window.pairs": "<i8", "window.places": "<i8", "window.losses": "<f8"}
-
-
-@dataclass(frozen=True)
-class ChangeAlarm:
-    """What has changed, in which direction, and since when.
-
-    Attributes:
-        pairs: the pairs that have changed: one, or all with the action.
-        action: the action, where all its pairs have changed together; None: a single pair.
-        next_state: the next state that follows more or less often; None: the loss.
-        direction: ``more`` or ``less``.
-        since_step: the estimated change: how many of all steps that were seen came before it.
-        since_case: how many cases had begun before it.
-        step, case: likewise when the alarm was raised.
-        visits: how many of the pairs' visits came since the change.
-        expected: how often the next state was expected in them, or the loss that was expected in all.
-        observed: how often it followed, or the loss.
-        evidence: R, the Shiryaev-Roberts sum, which the run length was compared with.
-        support: for names.
-    """
-
-    pairs: tuple[int, ...]
-    action: int | None
-    next_state: int | None
-    direction: str
-    since_step: int
-    since_case: int
-    step: int
-    case: int
-    visits: int
-    expected: float
-    observed: float
-    evidence: float
-    support: Support
-
-    def __str__(self) -> str:
-        where = (
-            self.support.pair_name(self.pairs[0])
-            if self.action is None
-            else f"{self.support.action_name(self.action)} in all states"
-        )
-        if self.next_state is None:
-            found = (
-                f"its loss is {'higher' if self.direction == MORE else 'lower'} than before: "
-                f"{self.observed / self.visits:.3g} on average in {self.visits} visits, where "
-                f"{self.expected / self.visits:.3g} was expected"
-            )
-        else:
-            found = (
-                f"{self.support.state_name(self.next_state)} follows {self.direction} often than before: "
-                f"{self.observed:.0f} times in {self.visits} visits, where {self.expected:.1f} were expected"
-            )
-        return (
-            f"{where}: {found}; since about case {self.since_case} (step {self.since_step}), noticed in case "
-            f"{self.case} (step {self.step}). What was learned of it before no longer holds: relearned() gives a "
-            "learner that has forgotten it, acknowledge() goes on as before"
-        )
-
-
-class ChangeDetector:
-    """Notices when a loss, or how often a next state follows, is no longer what it was.
-
-    Each outcome is held against a forecast that was made from earlier ones. Shiryaev-Roberts sums of likelihood ratios
-    (:mod:`goalbound.around.change_kernels`) weigh it against odds that are 1/8, 0.4, 2.5 and 8 times as high, for
-    every pair, and for every action over all its pairs.
-
-    Args:
-        support: the pairs, and where each may lead.
-        context_size: d
-        run_length: how many steps pass on average, at least, until there is a false alarm.
-        model: the problem as it is before any change, where that is known; None: it is estimated.
-
-    Guarantee: with a ``model`` that is right, the mean number of steps until a false alarm is at least ``run_length``,
-    and n steps raise one with probability n / run_length at most, whoever chooses the actions by what was seen before.
-    Without one nothing is proven, as the forecasts are estimates. On incident-recovery there was less than one false
-    alarm in 100,000 steps at a ``run_length`` of 10,000 (docs/how_to/change.md). Outcomes are to be entered in an order
-    that does not depend on them. A step costs O(d^2 + m (d + 4)) for the m next states of its pair.
-
-    >>> from goalbound import Step, Support
-    >>> detector = ChangeDetector(Support.from_pairs([{0: [0, 1]}]), 1, run_length=1000)
-    >>> for number in range(200):  # the goal, state 1, in 4 of 5 cases
-    ...     detector.observe([1.0], Step(0, 0, 0.2, 0 if number % 5 == 0 else 1), case=number)
-    >>> detector.alarms
-    ()
-    >>> for number in range(200, 230):  # and then never
-    ...     detector.observe([1.0], Step(0, 0, 0.2, 0), case=number)
-    >>> alarm = detector.alarms[0]
-    >>> alarm.next_state, alarm.direction, alarm.since_case, alarm.case
-    (0, 'more', 200, 207)
-    """
-
-    def __init__(
-        self, support: Support, context_size: int, *, run_length: float = RUN_LENGTH, model: LinearCSSP | None = None
-    ) -> None:
-        self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
-        self.context_size = check_int(context_size, "context_size", least=1, most=2**31)
-        self.run_length = check_float(run_length, "run_length", "steps until a false alarm, on average")
-        if not 1.0 < self.run_length < math.inf:
-            raise ArgumentError(
-                f"run_length is {short_repr(run_length)}; it is a finite number of steps above 1, such as {RUN_LENGTH}"
-            )
-        check_memory(support.pairs * context_size**2 + support.triples * context_size, f"context_size {context_size}")
-        self._sums = new_change_sums(support, self.context_size)
-        if model is not None:
-            self._sums.given[:] = True
-            self._sums = self._sums._replace(given_means=self._means_of(model))
-        self._work = new_change_workspace(support, self.context_size)
-        self._effort = Effort()
-
-    __getstate__ = copied_state
-    __setstate__ = restore_state
-    __copy__ = deep_copy
-
-    def _means_of(self, model: object) -> NDArray[np.float64]:
-        problem = check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
-        if problem.support != self.support or problem.context_size != self.context_size:
-            raise ArgumentError(
-                f"model is {problem}, which has another support or context size than the detector; build it on "
-                "the learner's support"
-            )
-        return by_number(self.support, problem.probabilities, problem.losses)
-
-    @property
-    def steps(self) -> int:
-        """How many steps were seen."""
-        return int(self._sums.steps[0])
-
-    @property
-    def proven(self) -> bool:
-        """Whether the run length is: the numbers of all pairs were given, and none was restarted."""
-        return bool(self._sums.given.all())
-
-    def observe(self, context: ArrayLike, step: Step, *, case: int = 0) -> None:
-        """Enter a step that anyone made under a context [d]; ``case`` is how many cases had begun before its own."""
-        weights = check_distribution(context, "context", self.context_size, "component")
-        pair, place = checked_step(self.support, step)
-        cases = np.array([check_int(case, "case", least=0, most=2**62)])
-        self.enter(single_step(weights, pair, place, float(step[2])), cases)
-
-    def enter(self, steps: StepArrays, cases: NDArray[np.int64]) -> int:
-        """Enter n steps that were checked, and the case of each; how many alarms there were."""
-        work = int(len(steps.pairs) * (self.support.triples / self.support.pairs + 1 + self.context_size**2 / 5))
-        run = self._effort.engine(5 * work)(kernels.detect_changes)
-        return int(run(self._sums, self._work, steps, cases.astype(np.int64, copy=False), self.run_length))
-
-    def extended(self, support: Support) -> ChangeDetector:
-        """Return one for a larger support that goes on with what this one has seen, which stays as it is.
-
-        Pairs whose next states are the same go on; new ones, and those with new next states, begin with nothing. An
-        action goes on with the evidence that all its pairs gave. Each sum that begins at 0 keeps the run length what it
-        is.
-        """
-        places, old = match_support(support, self.support, name="the detector"), self.support
-        if self.alarms:
-            raise LearnerError(f"there is an alarm: {self.alarms[0]}. Settle it first, by acknowledge() or relearned()")
-        detector = ChangeDetector(support, self.context_size, run_length=self.run_length)
-        if len(self._sums.given_means):
-            means = np.zeros((support.triples + support.pairs, self.context_size))
-            detector._sums = detector._sums._replace(given_means=means)
-        sizes, starts, starts_there = np.diff(old.next_start), part_starts(old), part_starts(support)
-        same, of_triples = sizes == np.diff(support.next_start)[places.pairs], np.repeat(np.arange(old.pairs), sizes)
-        there = by_number(old, places.triples + places.pairs[of_triples] + 1, starts_there[places.pairs])
-        kept = by_number(old, same[of_triples], same)
-        pairs, numbers = (places.pairs[same], same), (there[kept], np.flatnonzero(kept))
-        _copy_sums(detector._sums, self._sums, pairs, numbers)
-        for action in np.unique(old.pair_action):
-            pair = int(np.argmax(old.pair_action == action))
-            action_there = support.pair_action[places.pairs[pair]]
-            first, first_there = starts[old.pairs + action], starts_there[support.pairs + action_there]
-            detector._sums.evidence[first_there : first_there + 2] = self._sums.evidence[first : first + 2]
-        detector._sums.steps[:] = self.steps
-        return detector
-
-    @property
-    def alarms(self) -> tuple[ChangeAlarm, ...]:
-        """Those that were raised and not acknowledged, the first one first."""
-        raised = np.flatnonzero(self._sums.alarm_step != NO_ALARM)
-        return tuple(self._alarm(int(part)) for part in raised[np.argsort(self._sums.alarm_step[raised])])
-
-    @property
-    def alarm_count(self) -> int:
-        """How many there are."""
-        return int(np.count_nonzero(self._sums.alarm_step != NO_ALARM))
-
-    def acknowledge(self) -> None:
-        """Go on: the pairs with an alarm begin with nothing, as if nothing had been seen of them."""
-        fresh, starts = new_change_sums(self.support, self.context_size), self._work.part_start
-        for pair in {pair for alarm in self.alarms for pair in alarm.pairs}:
-            action = self.support.pairs + self.support.pair_action[pair]
-            numbers = np.arange(starts[pair], starts[pair + 1])
-            _copy_sums(self._sums, fresh, (pair, pair), (numbers, numbers))
-            self._sums.evidence[starts[action] : starts[action + 1]] = 0.0
-        self._sums.alarm_step[:] = NO_ALARM
-        self._sums.alarm_case[:] = NO_ALARM
-
-    def _alarm(self, part: int) -> ChangeAlarm:
-        sums, support = self._sums, self.support
-        if part < support.pairs:
-            of_part, following = [part], [None, *support.next_state[support.row(part)].tolist()]
-        else:
-            of_part = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
-            following = [support.states, None]
-        first, last = self._work.part_start[part : part + 2]
-        roberts = sums.evidence[first:last, :, kernels.ROBERTS]
-        place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
-        _, _, since_step, since_case, visits, expected, observed = sums.evidence[first + place, at].tolist()
-        return ChangeAlarm(
-            pairs=tuple(of_part),
-            action=None if len(of_part) == 1 else part - support.pairs,
-            next_state=following[place],
-            direction=MORE if RATIOS[at] > 1.0 else LESS,
-            since_step=int(since_step),
-            since_case=int(since_case),
-            step=int(sums.alarm_step[part]),
-            case=int(sums.alarm_case[part]),
-            visits=int(visits),
-            expected=expected,
-            observed=observed,
-            evidence=float(roberts.mean()),
-            support=support,
-        )
-
-    # What of it is in a file of a learner that is monitored.
-
-    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Return all that it has seen, by name, as writable views."""
-        return named_arrays("change", self._sums)
-
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over the arrays of a file, checked."""
-        given, width = arrays["change.given_means"], (self.support.triples + self.support.pairs, self.context_size)
-        if given.shape not in ((0, self.context_size), width):
-            raise FileFormatError(f"change.given_means has shape {given.shape}; it is empty or {width}")
-        self._sums = sums = self._sums._replace(given_means=given.copy())
-        for name, own in self.arrays():
-            own[...] = matching(arrays, name, own.shape, own.dtype)
-        if sums.given.any() and not len(given):
-            raise FileFormatError("change.given_means is empty, and the numbers of a pair are said to be given")
-        for name in ("visits", "steps"):
-            within(f"change.{name}", getattr(sums, name), 0, MANY)
-        for name in ("alarm_step", "alarm_case"):
-            within(f"change.{name}", getattr(sums, name), NO_ALARM, MANY)
-        within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
-        within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
-        within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
-        if any(alarm.visits < 1 for alarm in self.alarms):
-            raise FileFormatError("an alarm of the change detector has no visits")
-
-
-def _copy_sums(to: ChangeSums, source: ChangeSums, pairs: tuple[Any, Any], numbers: tuple[Any, Any]) -> None:
-    """Copy what was seen of some pairs and their numbers; both are given as they are there and in the source."""
-    for name in ("gram", "gram_low", "inverse", "visits", "given"):
-        getattr(to, name)[pairs[0]] = getattr(source, name)[pairs[1]]
-    for name in ("evidence", "outcome_sums", "given_means"):
-        if len(getattr(source, name)):
-            getattr(to, name)[numbers[0]] = getattr(source, name)[numbers[1]]
-
-
-def _part(steps: StepArrays, which: slice | NDArray[np.bool_]) -> StepArrays:
-    """Return a copy of some of the steps."""
-    return StepArrays._make(np.array(column[which]) for column in steps)
 
 
 def monitored_card(monitor: Any) -> LearnerCard:
@@ -341,7 +58,8 @@ class Monitored(Around):
     :meth:`relearned` gives one that has forgotten what no longer holds, :meth:`acknowledge` keeps this one.
 
     Args:
-        learner: any learner by ridge regression or without contexts, or one with something around it.
+        learner: any learner by ridge regression or without contexts, or one with something around it. What one by ridge
+            regression has seen before is what outcomes are held against; it is not in the window.
         run_length: how many steps pass on average, at least, until there is a false alarm.
         window: so many of the last steps are kept, and saved, for :meth:`relearned`.
         model: the problem as it is before any change, where that is known.
@@ -372,6 +90,7 @@ class Monitored(Around):
         **{name: array.dtype.str for name, array in ChangeDetector(Support.full(1, 1), 1).arrays()},
         **WINDOW_TYPES,
     }
+    _optional = ("change.overall",)  # not in files of 1.0
     _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
     _episode_type = MonitoredEpisode
@@ -381,7 +100,10 @@ class Monitored(Around):
     ) -> None:
         base = check_type(unwrap(learner), LearnerBase, "learner", f"give a learner such as an LRCSSP; {IN_CELLS}")
         super().__init__(learner)
-        self.detector = ChangeDetector(base.support, base.context_size, run_length=run_length, model=model)
+        seen = getattr(base, "statistics", None) if base._steps and model is None else None
+        self.detector = ChangeDetector(
+            base.support, base.context_size, run_length=run_length, model=model, statistics=seen
+        )
         self.run_length = self.detector.run_length
         self.window = check_int(window, "window", least=0, most=2**40)
         check_memory(2 * self.window * (base.context_size + 3), f"window {self.window}")
@@ -544,7 +266,7 @@ class Monitored(Around):
             raise FileFormatError(f"the window has {kept} steps; of {count} it keeps {min(count, self.window)}")
         for name, type in WINDOW_TYPES.items():
             matching(saved, name, (kept, size) if name == "window.contexts" else (kept,), type)
-        support: Support = self.detector.support
+        support = self.detector.support
         within("window.pairs", steps.pairs, 0, support.pairs - 1)
         starts, ends = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
         within("window.places", steps.places, starts, ends - 1)
@@ -556,3 +278,8 @@ class Monitored(Around):
     def __repr__(self) -> str:
         alarms = pluralize(self.detector.alarm_count, "alarm")
         return f"Monitored({self.inner!r}, run length {self.run_length:g}, {alarms})"
+
+
+def _part(steps: StepArrays, which: slice | NDArray[np.bool_]) -> StepArrays:
+    """Return a copy of some of the steps."""
+    return StepArrays._make(np.array(column[which]) for column in steps)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.around.around import Around, AroundEpisode, innermost, seen_inside
+from goalbound.around.around import IN_CELLS, Around, AroundEpisode, innermost, seen_inside
 from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, trial_rows, trials_of_rows
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
@@ -35,7 +35,6 @@ from goalbound.terminal import pluralize
 ALLOWANCE = 1.5
 """By what the estimate of a plan is multiplied before losses above it count as excess: plans are chosen because their
 estimates are low."""
-IN_CELLS = "cells of contexts go around it: Discretized(make, ...) with a make that gives it"
 
 Ints = NDArray[np.int64]
 Runbook = ArrayLike | Mapping[Any, Any]

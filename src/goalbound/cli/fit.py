@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
 from goalbound.cli.text import caveats_of
-from goalbound.errors import ArgumentError, FileConflictError
+from goalbound.errors import ArgumentError, ChangeWarning, FileConflictError, InputError
 from goalbound.learners.border import give_unit
 from goalbound.logs import Log, PairBelowFloor, pairs_below_floor
 from goalbound.models import LinearCSSP
@@ -99,6 +100,7 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
         "support_out": arguments.support_out,
         "out": arguments.out,
         "learner": None if learner is None else str(learner),
+        "changes": _changes(learner),
         "caveats": list(caveats_of(learner)),
     }
 
@@ -111,6 +113,7 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
             lines.append(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
     if learner is not None:
         lines.append(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
+        lines += [f"- {alarm}" for alarm in _changes(learner)]
         if caveats := caveats_of(learner):
             lines.append(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:
@@ -118,6 +121,11 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
     if arguments.support_out is not None:
         lines.append(f"{one_line(arguments.support_out)}: the support, as tables of a file of --map")
     return lines
+
+
+def _changes(learner: Any) -> list[str]:
+    """What a monitor has noticed to change within the log."""
+    return [str(alarm) for alarm in getattr(learner, "alarms", ())]
 
 
 def _support_warnings(log: Log, arguments: Namespace) -> list[str]:
@@ -155,7 +163,8 @@ def _listed(pairs: Sequence[PairBelowFloor]) -> str:
 
 
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
-    """The learner that was named, after all steps of the log; in the unit, and around it the map of its covariates."""
+    """The learner that was named, after all steps of the log; in the unit, and around it its guard, its monitor and the
+    map of its covariates."""
     from goalbound.adapters.covariates import CovariateLearner
     from goalbound.learners.layers import unwrap
 
@@ -164,13 +173,42 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
         raise ArgumentError(f"{options.learner} cannot learn from steps that others chose; name another with --learner")
     if not give_unit(learner, options.scale):
         raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
-    learner.learn_log(log)
+    learner = _watched(learner, options)
+    with catch_warnings():
+        simplefilter("ignore", ChangeWarning)  # it is printed
+        learner.learn_log(log)
     inner = unwrap(learner)
     if any(pair.contradicts for pair in _below_floor(log, options)) and hasattr(inner, "add_caveat"):
         inner.add_caveat("the losses of the log contradict the loss floor that was declared")
     for caveat in options.support_caveats:
         inner.add_caveat(caveat)
     return learner if options.map is None else CovariateLearner(options.map, learner)
+
+
+def _watched(learner: Any, options: FitOptions) -> Any:
+    """A learner with what the tables [guard] and [monitor] put around it, before it learns anything."""
+    from goalbound.around.monitor import Monitored
+    from goalbound.around.runbook import Guarded
+
+    if options.guard is not None:
+        given = dict(options.guard)
+        if "runbook" not in given:
+            raise ArgumentError("[guard] has no runbook; give an action for each state, as the table [guard.runbook]")
+        if "after_loss" in given and options.scale is not None:
+            given["after_loss"] = options.scale.total_from_unit(given["after_loss"])
+        bare = learner
+        learner = _put("guard", lambda: Guarded(bare, **given))
+    if options.monitor is not None:
+        limits, guarded = options.monitor, learner
+        learner = _put("monitor", lambda: Monitored(guarded, **limits))
+    return learner
+
+
+def _put(table: str, make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except InputError as error:
+        raise type(error)(f"[{table}] {error}") from None
 
 
 def _made(log: Log, options: FitOptions, seed: int) -> Any:

@@ -10,6 +10,8 @@ import pytest
 from goalbound import LRCSSP, LossScale, load_learner
 from goalbound.adapters.covariates import CovariateLearner
 from goalbound.learners.ridge import GreedyRidge
+from goalbound.problems import incident_recovery
+from goalbound.problems.incidents import runbook
 from tests.support.log_files import OPTIONS, write_incidents
 
 pytest.importorskip("tomli_w", reason="the registry of learners needs the extra experiments")
@@ -73,6 +75,60 @@ def test_options_go_before_the_file(folder, run, learned):
     assert learner.settings.loss_floor == pytest.approx(0.05)
     assert learner.support.state_names[0] == "detected"
     assert learner.support.triples == 53  # that of the problem, not only what was seen
+
+
+AROUND = """[guard]
+after_steps = 9
+after_loss = 150
+[guard.runbook]
+detected = "investigate"
+"bad release" = "roll back"
+overloaded = "fail over"
+"failed node" = "fail over"
+degraded = "restart"
+down = "page expert"
+[monitor]
+window = 50
+"""
+
+
+def test_a_guard_and_a_monitor_are_around_the_learner_while_it_learns_the_log(folder, run):
+    (folder / "how.toml").write_text(OPTIONS + AROUND)
+    words = ("--learner", "greedy-ridge", "--support", "incident-recovery", "--json")
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz", *words)
+    assert (code, err) == (0, "")
+    steps = len((folder / "log.csv").read_text().splitlines()) - 1
+    monitor = load_learner(folder / "learner.npz").inner
+    assert (monitor.detector.steps, len(monitor._last_steps().pairs)) == (steps, 50)
+    assert monitor._cases == 60
+    assert (monitor.inner.after_steps, monitor.inner.after_loss) == (9, 2.5)
+    assert monitor.inner.runbook.tolist() == runbook(incident_recovery()).tolist()
+    assert json.loads(out)["changes"] == []
+
+
+def test_a_change_within_the_log_is_printed(folder, run):
+    write_incidents(folder / "log.csv", 400)
+    (folder / "how.toml").write_text(OPTIONS + "[monitor]\nrun_length = 2\n")
+    words = ("--learner", "greedy-ridge", "--support", "incident-recovery")
+    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz", *words)
+    assert code == 0
+    assert "- state" in out
+    assert "relearned() gives a learner" in out
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ("[guard]\nafter_steps = 3\n", "[guard] has no runbook; give an action for each state"),
+        ("[guard]\nrunbook = { detected = 'wait' }\n", "[guard] runbook: "),
+        ("[monitor]\nrun_length = 0.5\n", "[monitor] run_length is 0.5"),
+    ],
+)
+def test_tables_of_guards_and_monitors_that_cannot_be_are_refused(tables, said, folder, run):
+    (folder / "how.toml").write_text(OPTIONS + tables)
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz", "--support", "incident-recovery")
+    assert code == 2
+    assert said in err
 
 
 def test_without_a_file_options_say_all(folder, run, learned):

@@ -1,0 +1,89 @@
+"""Logs of five kinds in which nothing changes, as steps for a change detector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalbound import LinearCSSP
+from goalbound.learners.steps import StepArrays
+from goalbound.problems import incident_contexts, incident_log, incident_recovery, random_cssp
+
+Floats = NDArray[np.float64]
+Draw = Callable[[Floats, np.random.Generator], Floats]
+
+
+def incidents(hours: int, steps: int, seed: int) -> tuple[LinearCSSP, StepArrays]:
+    """The runbook with deviations, 3 components for each knot of the hour. No minutes of a step are above 60."""
+    problem = incident_recovery(hours)
+    support = problem.support
+    columns = incident_log(problem, steps // 2, np.random.default_rng(seed))
+    contexts = incident_contexts(problem, columns["hour"], columns["traffic"])[:steps]
+    state = [support.state(name) for name in columns["state"]]
+    action = [support.action(name) for name in columns["action"]]
+    following = [support.states if name == "recovered" else support.state(name) for name in columns["next_state"]]
+    pairs = np.array([support.pair(*pair) for pair in zip(state, action, strict=True)])[:steps]
+    places = [
+        support.row(int(pair)).start + int(np.flatnonzero(support.next_state[support.row(int(pair))] == next_state)[0])
+        for pair, next_state in zip(pairs, following, strict=False)
+    ]
+    return problem, StepArrays(contexts, pairs, np.array(places), np.array(columns["minutes"])[:steps] / 60.0)
+
+
+def drawn(size: int, contexts: Draw, losses: Draw, steps: int, seed: int) -> tuple[LinearCSSP, StepArrays]:
+    """Visits of all pairs of a random problem: contexts of ``size`` components, losses around their means."""
+    rng = np.random.default_rng(seed)
+    problem = random_cssp(4, actions=3, context_size=size, successors=3, seed=seed)
+    support, pairs = problem.support, rng.integers(problem.support.pairs, size=steps)
+    weights = contexts(np.zeros((steps, size)), rng)
+    places = np.empty(steps, dtype=np.int64)
+    for t, pair in enumerate(pairs):
+        row = support.row(int(pair))
+        chances = (problem.probabilities[row] @ weights[t]).cumsum()
+        places[t] = row.start + np.searchsorted(chances[:-1], rng.random() * chances[-1])
+    means = (problem.losses[pairs] * weights).sum(axis=1)
+    return problem, StepArrays(weights, pairs, places, losses(means, rng))
+
+
+def one_hot(empty: Floats, rng: np.random.Generator) -> Floats:
+    """One component at a time."""
+    return np.eye(empty.shape[1])[rng.integers(empty.shape[1], size=len(empty))]
+
+
+def mixed(empty: Floats, rng: np.random.Generator) -> Floats:
+    """Some components at a time, others hardly."""
+    return rng.dirichlet(np.full(empty.shape[1], 0.2), size=len(empty))
+
+
+def exact(means: Floats, rng: np.random.Generator) -> Floats:
+    """Always the mean."""
+    return means.copy()
+
+
+def all_or_nothing(means: Floats, rng: np.random.Generator) -> Floats:
+    """0 or 1."""
+    return (rng.random(len(means)) < means).astype(np.float64)
+
+
+def skewed(means: Floats, rng: np.random.Generator) -> Floats:
+    """Mostly far below the mean."""
+    return np.minimum(means * rng.gamma(0.5, 2.0, size=len(means)), 1.0)
+
+
+QUIET: dict[str, Callable[[int, int], tuple[LinearCSSP, StepArrays]]] = {
+    "incidents, d = 12": lambda steps, seed: incidents(4, steps, seed),
+    "incidents, d = 36": lambda steps, seed: incidents(12, steps, seed),
+    "d = 36, one component at a time, exact losses": lambda steps, seed: drawn(36, one_hot, exact, steps, seed),
+    "d = 36, mixed, skewed losses": lambda steps, seed: drawn(36, mixed, skewed, steps, seed),
+    "d = 6, mixed, losses of 0 or 1": lambda steps, seed: drawn(6, mixed, all_or_nothing, steps, seed),
+}
+"""By kind: the problem and its steps, from their number and a seed. No loss is above 1."""
+CAPS = (1.0, 2.0, 5.0, 10.0)
+"""Times the largest loss."""
+
+
+def under_cap(steps: StepArrays, cap: float) -> StepArrays:
+    """The steps with losses as shares of a cap that is so many times as large."""
+    return steps._replace(losses=steps.losses / cap)
