@@ -19,21 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, LargeFileWarning, LearnerError
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.border import InnerBorder
 from goalbound.learners.card import Card, learner_card
 from goalbound.learners.checks import check_learner, checked_state, is_as_proposed
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import NO_REASON, LearnerEpisode, begin_action
-from goalbound.learners.layers import layers, learned_since
+from goalbound.learners.layers import layers, learned_since, unwrap
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.step import LogView
-from goalbound.models.validation import check_callable, check_list, check_type
+from goalbound.models.validation import check_callable, check_list, check_type, short_repr
 
-IN_CELLS = "cells of contexts go around it: Discretized(make, ...) with a make that gives it"
 VERSION = 2
 """Of the files of all learners around another one."""
 OF_CONTEXT = ("plan", "explain", "progress", "policy_bounds", "robust_plan", "confidence_set")
@@ -337,6 +337,20 @@ def seen_inside(learner: Any, context: Any) -> Any:
     for one in layers(learner):
         context = one._see(context) if isinstance(one, Around) else context
     return context
+
+
+def learner_inside(learner: Any, name: str) -> LearnerBase:
+    """Return the innermost learner; an error says what a wrapper of this name goes around."""
+    base = unwrap(learner)
+    if isinstance(base, LearnerBase):
+        return base
+    if isinstance(base, type):
+        remedy = f"it is a class; make a learner of it first, such as {base.__name__}(support, d, loss_floor=0.1)"
+    elif callable(getattr(base, "example", None)):
+        remedy = f"{name} goes around the learner of each cell: Discretized(lambda rng: {name}(...), ...)"
+    else:
+        remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
+    raise ArgumentError(f"learner is {short_repr(base)}; {remedy}")
 
 
 def has_own(learner: Any, name: str) -> bool:

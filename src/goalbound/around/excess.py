@@ -91,14 +91,19 @@ class ExcessLossTest:
         """Whether losses stayed above what is allowed."""
         return bool(self.sums[ROBERTS].mean() >= RUN_LENGTH)
 
+    def copy(self) -> ExcessLossTest:
+        """Return one with the same sums."""
+        again = ExcessLossTest()
+        again.sums[...] = self.sums
+        return again
+
     def merge(self, other: ExcessLossTest) -> bool:
         """Add the sums of a test of other episodes; whether the excess is found just now.
 
         R minus the count of episodes is a supermartingale for each, and so is the sum of both minus the count of all
         episodes, now and as more come: the run length holds for the episodes of both together.
         """
-        before = self.found
-        added = other.sums.copy()
+        before, added = self.found, other.sums.copy()
         for sums in (self.sums, added):
             sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended
         self.sums += added

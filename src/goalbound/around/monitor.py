@@ -2,39 +2,322 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from goalbound.around.around import IN_CELLS, Around, AroundEpisode
-from goalbound.around.detector import LESS, MORE, RUN_LENGTH, ChangeAlarm, ChangeDetector
-from goalbound.confidence.statistics import checked_step
+from goalbound.around import change_kernels as kernels
+from goalbound.around.around import Around, AroundEpisode, learner_inside
+from goalbound.around.change_kernels import NO_ALARM, RATIOS, by_number, new_change_sums
+from goalbound.confidence.statistics import Statistics, checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
+from goalbound.jit.compile import Effort
+from goalbound.jit.records import named_arrays
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card, united_caveats
-from goalbound.learners.copying import deep_copy
+from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import made_anew, unwrap
 from goalbound.learners.steps import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models.files.ranges import HUGE, MANY, matching, within
 from goalbound.models.files.ranges import around as near
-from goalbound.models.files.ranges import matching, within
+from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import match_support
-from goalbound.models.validation import check_bool, check_int, check_memory, check_type
+from goalbound.models.validation import (
+    check_bool,
+    check_distribution,
+    check_float,
+    check_int,
+    check_memory,
+    check_type,
+    short_repr,
+)
 from goalbound.terminal import pluralize
 
-__all__ = ["LESS", "MORE", "RUN_LENGTH", "ChangeAlarm", "ChangeDetector", "Monitored"]
-
+RUN_LENGTH = 10_000
 WINDOW = 10_000
 MOST_PIECES = 1000
 """The number of pieces of a window that are not joined yet, or a hundredth of its steps if that is more."""
+MORE, LESS = "more", "less"
+KNOWN = 1e-6
+"""The share of the visits of a pair by which sums may be off by rounding."""
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
 WINDOW_TYPES = {"window.contexts": "<f8", "window.pairs": "<i8", "window.places": "<i8", "window.losses": "<f8"}
+
+
+@dataclass(frozen=True)
+class ChangeAlarm:
+    """What has changed, in which direction, and since when.
+
+    Attributes:
+        pairs: the pairs that have changed: one, or all with the action.
+        action: the action, where all its pairs have changed together; None: a single pair.
+        next_state: the next state that follows more or less often; None: the loss.
+        direction: ``more`` or ``less``.
+        since_step: the estimated change: how many of all steps that were seen came before it.
+        since_case: how many cases had begun before it.
+        step, case: likewise when the alarm was raised.
+        visits: how many of the pairs' visits came since the change.
+        expected: how often the next state was expected in them, or the loss that was expected in all.
+        observed: how often it followed, or the loss.
+        evidence: R, the Shiryaev-Roberts sum, which the run length was compared with.
+        support: for names.
+    """
+
+    pairs: tuple[int, ...]
+    action: int | None
+    next_state: int | None
+    direction: str
+    since_step: int
+    since_case: int
+    step: int
+    case: int
+    visits: int
+    expected: float
+    observed: float
+    evidence: float
+    support: Support
+
+    def __str__(self) -> str:
+        return (
+            f"{self._where()}: {self._found()}; since about case {self.since_case} (step {self.since_step}), noticed "
+            f"in case {self.case} (step {self.step}). What was learned of it before no longer holds: relearned() gives "
+            "a learner that has forgotten it, acknowledge() goes on as before"
+        )
+
+    def _where(self) -> str:
+        if self.action is None:
+            return self.support.pair_name(self.pairs[0])
+        return f"{self.support.action_name(self.action)} in all states"
+
+    def _found(self) -> str:
+        if self.next_state is None:
+            return (
+                f"its loss is {'higher' if self.direction == MORE else 'lower'} than before: "
+                f"{self.observed / self.visits:.3g} on average in {self.visits} visits, where "
+                f"{self.expected / self.visits:.3g} was expected"
+            )
+        return (
+            f"{self.support.state_name(self.next_state)} follows {self.direction} often than before: "
+            f"{self.observed:.0f} times in {self.visits} visits, where {self.expected:.1f} were expected"
+        )
+
+
+class ChangeDetector:
+    """Notices when a loss, or how often a next state follows, is no longer what it was.
+
+    Each outcome is held against a forecast that was made from earlier ones. Shiryaev-Roberts sums of likelihood ratios
+    (:mod:`goalbound.around.change_kernels`) weigh it against odds that are 1/8, 0.4, 2.5 and 8 times as high, for
+    every pair, and for every action over all its pairs.
+
+    Args:
+        support: the pairs, and where each may lead.
+        context_size: d
+        run_length: how many steps pass on average, at least, until there is a false alarm.
+        model: the problem as it is before any change, where that is known; None: it is estimated.
+        statistics: what was seen before, if anything: the detector begins with estimates from it.
+
+    Guarantee: with a ``model`` that is right, the mean number of steps until a false alarm is at least ``run_length``,
+    and n steps raise one with probability n / run_length at most, whoever chooses the actions by what was seen before.
+    Without one nothing is proven, as the forecasts are estimates. On logs of five kinds, with up to 36 components and
+    losses down to a tenth of the cap, there was less than one false alarm in 100,000 steps at a ``run_length`` of
+    10,000 (docs/how_to/change.md). Outcomes are to be entered in an order that does not depend on them. A step costs
+    O(d^2 + m (d + 4)) for the m next states of its pair.
+
+    >>> from goalbound import Step, Support
+    >>> detector = ChangeDetector(Support.from_pairs([{0: [0, 1]}]), 1, run_length=1000)
+    >>> for number in range(200):  # the goal, state 1, in 4 of 5 cases
+    ...     detector.observe([1.0], Step(0, 0, 0.2, 0 if number % 5 == 0 else 1), case=number)
+    >>> detector.alarms
+    ()
+    >>> for number in range(200, 230):  # and then never
+    ...     detector.observe([1.0], Step(0, 0, 0.2, 0), case=number)
+    >>> alarm = detector.alarms[0]
+    >>> alarm.next_state, alarm.direction, alarm.since_case, alarm.case
+    (0, 'more', 200, 207)
+    """
+
+    def __init__(
+        self,
+        support: Support,
+        context_size: int,
+        *,
+        run_length: float = RUN_LENGTH,
+        model: LinearCSSP | None = None,
+        statistics: Statistics | None = None,
+    ) -> None:
+        self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
+        self.context_size = check_int(context_size, "context_size", least=1, most=2**31)
+        self.run_length = check_float(run_length, "run_length", "steps until a false alarm, on average")
+        if not 1.0 < self.run_length < math.inf:
+            raise ArgumentError(
+                f"run_length is {short_repr(run_length)}; it is a finite number of steps above 1, such as {RUN_LENGTH}"
+            )
+        check_memory(support.pairs * context_size**2 + support.triples * context_size, f"context_size {context_size}")
+        self._sums = new_change_sums(support, self.context_size)
+        if model is not None:
+            self._sums.given[:] = True
+            self._sums = self._sums._replace(given_means=self._means_of(model))
+        self._work = kernels.new_change_workspace(support, self.context_size)
+        self._effort = Effort()
+        if statistics is not None:
+            self._begin_with(statistics)
+
+    __getstate__ = copied_state
+    __setstate__ = restore_state
+    __copy__ = deep_copy
+
+    def _means_of(self, model: object) -> NDArray[np.float64]:
+        problem = check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
+        if problem.support != self.support or problem.context_size != self.context_size:
+            raise ArgumentError(
+                f"model is {problem}, which has another support or context size than the detector; build it on "
+                "the learner's support"
+            )
+        return by_number(self.support, problem.probabilities, problem.losses)
+
+    def _begin_with(self, seen: Statistics) -> None:
+        """Take over the sums of the pairs all of whose outcomes are known, and of which nothing was guessed: contexts
+        sum to 1, so their next states and their Gram matrix add up to their visits."""
+        check_type(seen, Statistics, "statistics", "give those of a learner, or leave them out")
+        if seen.support != self.support or seen.context_size != self.context_size:
+            raise ArgumentError(f"statistics is {seen}, which has another support or context size than the detector")
+        sums, visits = self._sums, seen.visits
+        gram = seen.gram - seen.regularization * np.eye(self.context_size)
+        follow = np.add.reduceat(seen.next_sums.sum(axis=1), self.support.next_start[:-1])
+        sizes = np.stack([follow, gram.sum(axis=(1, 2))])
+        known = (visits > 0) & (np.abs(sizes - visits) <= KNOWN * visits).all(axis=0)
+        sums.visits[known] = visits[known]
+        sums.gram[known] += gram[known]
+        sums.inverse[known] = np.linalg.inv(sums.gram[known])
+        of_triples = np.repeat(known, np.diff(self.support.next_start))
+        kept = by_number(self.support, of_triples, known)
+        sums.outcome_sums[kept] = by_number(self.support, seen.next_sums, seen.loss_sums)[kept]
+        sums.overall[:] = seen.loss_sums[known].sum(), visits[known].sum()
+
+    @property
+    def steps(self) -> int:
+        """How many steps were seen."""
+        return int(self._sums.steps[0])
+
+    @property
+    def proven(self) -> bool:
+        """Whether the run length is: the numbers of all pairs were given, and none was restarted."""
+        return bool(self._sums.given.all())
+
+    def observe(self, context: ArrayLike, step: Step, *, case: int = 0) -> None:
+        """Enter a step that anyone made under a context [d]; ``case`` is how many cases had begun before its own."""
+        weights = check_distribution(context, "context", self.context_size, "component")
+        pair, place = checked_step(self.support, step)
+        cases = np.array([check_int(case, "case", least=0, most=2**62)])
+        self.enter(single_step(weights, pair, place, float(step[2])), cases)
+
+    def enter(self, steps: StepArrays, cases: NDArray[np.int64]) -> int:
+        """Enter n steps that were checked, and the case of each; how many alarms there were."""
+        work = int(len(steps.pairs) * (self.support.triples / self.support.pairs + 1 + self.context_size**2 / 5))
+        run = self._effort.engine(5 * work)(kernels.detect_changes)
+        return int(run(self._sums, self._work, steps, cases.astype(np.int64, copy=False), self.run_length))
+
+    @property
+    def alarms(self) -> tuple[ChangeAlarm, ...]:
+        """Those that were raised and not acknowledged, the first one first."""
+        raised = np.flatnonzero(self._sums.alarm_step != NO_ALARM)
+        return tuple(self._alarm(int(part)) for part in raised[np.argsort(self._sums.alarm_step[raised])])
+
+    @property
+    def alarm_count(self) -> int:
+        """How many there are."""
+        return int(np.count_nonzero(self._sums.alarm_step != NO_ALARM))
+
+    def acknowledge(self) -> None:
+        """Go on: the pairs with an alarm begin with nothing, as if nothing had been seen of them."""
+        sums, fresh = self._sums, new_change_sums(self.support, self.context_size)
+        changed = sorted({pair for alarm in self.alarms for pair in alarm.pairs})
+        for name in ("gram", "gram_low", "inverse", "visits", "given"):
+            getattr(sums, name)[changed] = getattr(fresh, name)[changed]
+        starts = self._work.part_start
+        for part in {*changed, *(self.support.pairs + self.support.pair_action[changed]).tolist()}:
+            numbers = slice(starts[part], starts[part + 1])
+            sums.evidence[numbers] = 0.0
+            sums.outcome_sums[numbers] = 0.0  # those of actions lie beyond the end
+        sums.alarm_step[:] = sums.alarm_case[:] = NO_ALARM
+
+    def _alarm(self, part: int) -> ChangeAlarm:
+        sums, support = self._sums, self.support
+        following: list[int | None]
+        if part < support.pairs:
+            of_part, following = [part], [None, *support.next_state[support.row(part)].tolist()]
+        else:
+            of_part = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
+            following = [support.states, None]
+        first, last = self._work.part_start[part : part + 2]
+        roberts = sums.evidence[first:last, :, kernels.ROBERTS]
+        place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
+        _, _, since_step, since_case, visits, expected, observed = sums.evidence[first + place, at].tolist()
+        return ChangeAlarm(
+            pairs=tuple(of_part),
+            action=None if len(of_part) == 1 else part - support.pairs,
+            next_state=following[place],
+            direction=MORE if RATIOS[at] > 1.0 else LESS,
+            since_step=int(since_step),
+            since_case=int(since_case),
+            step=int(sums.alarm_step[part]),
+            case=int(sums.alarm_case[part]),
+            visits=int(visits),
+            expected=expected,
+            observed=observed,
+            evidence=float(roberts.mean()),
+            support=support,
+        )
+
+    # What of it is in a file of a learner that is monitored.
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Return all that it has seen, by name, as writable views."""
+        return named_arrays("change", self._sums)
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the arrays of a file, checked."""
+        given, width = arrays["change.given_means"], (self.support.triples + self.support.pairs, self.context_size)
+        if given.shape not in ((0, self.context_size), width):
+            raise FileFormatError(f"change.given_means has shape {given.shape}; it is empty or {width}")
+        is_old = "change.overall" not in arrays
+        self._sums = sums = self._sums._replace(given_means=given.copy())
+        for name, own in self.arrays():
+            if not (is_old and name == "change.overall"):
+                own[...] = matching(arrays, name, own.shape, own.dtype)
+        if sums.given.any() and not len(given):
+            raise FileFormatError("change.given_means is empty, and the numbers of a pair are said to be given")
+        for name in ("visits", "steps"):
+            within(f"change.{name}", getattr(sums, name), 0, MANY)
+        for name in ("alarm_step", "alarm_case"):
+            within(f"change.{name}", getattr(sums, name), NO_ALARM, MANY)
+        within("change.overall", sums.overall, 0.0, HUGE)
+        within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
+        within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
+        if is_old:
+            self._leave_old_ridge()
+        within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
+        if any(alarm.visits < 1 for alarm in self.alarms):
+            raise FileFormatError("an alarm of the change detector has no visits")
+
+    def _leave_old_ridge(self) -> None:
+        """Replace the ridge of files without ``overall``, one visit of each component with a loss of 0.5 and all next
+        states alike, by that of today."""
+        sums, counts = self._sums, np.diff(self.support.next_start)
+        sums.gram[...] += kernels.pooled_ridge(self.context_size) - np.eye(self.context_size)
+        sums.inverse[...] = np.linalg.inv(sums.gram)
+        assumed = by_number(self.support, np.repeat(1.0 / counts, counts), np.full(len(counts), 0.5))
+        sums.outcome_sums[...] -= assumed[:, None]
+        losses = sums.outcome_sums[self._work.part_start[: self.support.pairs]]
+        sums.overall[:] = max(losses.sum(), 0.0), sums.visits.sum()
 
 
 def monitored_card(monitor: Any) -> LearnerCard:
@@ -90,7 +373,7 @@ class Monitored(Around):
         **{name: array.dtype.str for name, array in ChangeDetector(Support.full(1, 1), 1).arrays()},
         **WINDOW_TYPES,
     }
-    _optional = ("change.overall",)  # not in files of 1.0
+    _optional = ("change.overall",)  # older files held one visit of each component instead
     _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
     _episode_type = MonitoredEpisode
@@ -98,7 +381,7 @@ class Monitored(Around):
     def __init__(
         self, learner: Any, *, run_length: float = RUN_LENGTH, window: int = WINDOW, model: LinearCSSP | None = None
     ) -> None:
-        base = check_type(unwrap(learner), LearnerBase, "learner", f"give a learner such as an LRCSSP; {IN_CELLS}")
+        base = learner_inside(learner, "Monitored")
         super().__init__(learner)
         seen = getattr(base, "statistics", None) if base._steps and model is None else None
         self.detector = ChangeDetector(
@@ -240,13 +523,17 @@ class Monitored(Around):
         super().merge(other)
 
     def _going_on(self, inner: Any, **given: Any) -> Self:
-        """Return the same around another learner, on a larger support too: the detector and the window go on."""
-        again, support = self._again(inner, **given), unwrap(inner).support
-        again.detector, kept = deep_copy(self.detector), self._last_steps()
-        if support != self.detector.support:
-            again.detector = self.detector.extended(support)
+        """Return the same around another learner with these data: the window goes on, and so does the detector; on a
+        larger support it begins with what the learner has seen."""
+        again, support, kept = self._again(inner, **given), unwrap(inner).support, self._last_steps()
+        if support == self.detector.support:
+            again.detector = deep_copy(self.detector)
+        elif self.change is not None:
+            raise LearnerError(f"there is an alarm: {self.change}. Settle it first, by acknowledge() or relearned()")
+        else:  # evidence begins at 0, which keeps the run length what it is
             there = match_support(support, self.detector.support, name="the learner")
             kept = kept._replace(pairs=there.pairs[kept.pairs], places=there.triples[kept.places])
+            again.detector._sums.steps[:] = self.detector.steps
         again._pieces = [kept]
         again._logged_cases, again._cases = self._logged_cases, self._cases
         return again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -14,7 +14,7 @@ import numpy as np
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
 from goalbound.cli.text import caveats_of
-from goalbound.errors import ArgumentError, ChangeWarning, FileConflictError, InputError
+from goalbound.errors import ArgumentError, ChangeWarning, FileConflictError
 from goalbound.learners.border import give_unit
 from goalbound.logs import Log, PairBelowFloor, pairs_below_floor
 from goalbound.models import LinearCSSP
@@ -100,7 +100,7 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
         "support_out": arguments.support_out,
         "out": arguments.out,
         "learner": None if learner is None else str(learner),
-        "changes": _changes(learner),
+        "changes": [str(alarm) for alarm in getattr(learner, "alarms", ())],
         "caveats": list(caveats_of(learner)),
     }
 
@@ -113,7 +113,7 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
             lines.append(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
     if learner is not None:
         lines.append(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
-        lines += [f"- {alarm}" for alarm in _changes(learner)]
+        lines += [f"- {alarm}" for alarm in getattr(learner, "alarms", ())]
         if caveats := caveats_of(learner):
             lines.append(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:
@@ -121,11 +121,6 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
     if arguments.support_out is not None:
         lines.append(f"{one_line(arguments.support_out)}: the support, as tables of a file of --map")
     return lines
-
-
-def _changes(learner: Any) -> list[str]:
-    """What a monitor has noticed to change within the log."""
-    return [str(alarm) for alarm in getattr(learner, "alarms", ())]
 
 
 def _support_warnings(log: Log, arguments: Namespace) -> list[str]:
@@ -191,24 +186,11 @@ def _watched(learner: Any, options: FitOptions) -> Any:
     from goalbound.around.runbook import Guarded
 
     if options.guard is not None:
-        given = dict(options.guard)
-        if "runbook" not in given:
-            raise ArgumentError("[guard] has no runbook; give an action for each state, as the table [guard.runbook]")
+        given = {"runbook": {}, **options.guard}
         if "after_loss" in given and options.scale is not None:
             given["after_loss"] = options.scale.total_from_unit(given["after_loss"])
-        bare = learner
-        learner = _put("guard", lambda: Guarded(bare, **given))
-    if options.monitor is not None:
-        limits, guarded = options.monitor, learner
-        learner = _put("monitor", lambda: Monitored(guarded, **limits))
-    return learner
-
-
-def _put(table: str, make: Callable[[], Any]) -> Any:
-    try:
-        return make()
-    except InputError as error:
-        raise type(error)(f"[{table}] {error}") from None
+        learner = Guarded(learner, **given)
+    return learner if options.monitor is None else Monitored(learner, **options.monitor)
 
 
 def _made(log: Log, options: FitOptions, seed: int) -> Any:

@@ -135,15 +135,22 @@ def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> 
     return learner.settings.exploration.noted(learner, found, here)
 
 
+def pull_of(learner: RidgeLearner, context: Floats) -> Floats:
+    """[N] by which share the ridge makes the loss of a pair too small under a context; 0 where there is a guess."""
+    pull = ridge_pull(learner._state.regression.inverse, context, learner.settings.regularization)
+    if learner.prior is not None:  # guesses are what these estimates are pulled to
+        pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
+    return pull
+
+
 def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
     """What there is to explain a plan with."""
     plan, model = learner.plan(context), estimated(learner, context)
     values = values_in(model, plan.policy)
     known = plan.known if learner_card(learner).has_known_test else None
-    pull = ridge_pull(learner._state.regression.inverse, context, learner.settings.regularization)
-    if learner.prior is not None:  # guesses are what these estimates are pulled to
-        pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
-    found = Evidence(model, plan.policy, values, learner._state.regression.visits, known, pull=pull)
+    found = Evidence(
+        model, plan.policy, values, learner._state.regression.visits, known, pull=pull_of(learner, context)
+    )
     if not learner.has_sets:
         return found
     sets = plausible(learner, context)

@@ -119,9 +119,9 @@ def test_a_change_within_the_log_is_printed(folder, run):
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
-        ("[guard]\nafter_steps = 3\n", "[guard] has no runbook; give an action for each state"),
-        ("[guard]\nrunbook = { detected = 'wait' }\n", "[guard] runbook: "),
-        ("[monitor]\nrun_length = 0.5\n", "[monitor] run_length is 0.5"),
+        ("[guard]\nafter_steps = 3\n", 'runbook: policy has no action for state 0 ("detected")'),
+        ("[guard.runbook]\ndetected = 'wait'\n", "runbook: "),
+        ("[monitor]\nrun_length = 0.5\n", "run_length is 0.5"),
     ],
 )
 def test_tables_of_guards_and_monitors_that_cannot_be_are_refused(tables, said, folder, run):
