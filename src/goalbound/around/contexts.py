@@ -193,7 +193,7 @@ class Discretized:
     def __getattr__(self, name: str) -> Any:
         if name not in ("plan", "explain"):  # of the learner of a cell
             raise AttributeError(f"a Discretized has no {name}; the learners of its cells may have one: cells")
-        return lambda context, *others: getattr(self._at(self.cell(context)), name)([1.0], *others)
+        return lambda context, *given, **named: getattr(self._at(self.cell(context)), name)([1.0], *given, **named)
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Return which part each entry of a context lies in."""

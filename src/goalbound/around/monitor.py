@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around import change_kernels as kernels
-from goalbound.around.around import Around, AroundEpisode, learner_inside
+from goalbound.around.around import Around, learner_inside
 from goalbound.around.change_kernels import NO_ALARM, RATIOS, by_number, new_change_sums
 from goalbound.confidence.statistics import Statistics, checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
@@ -329,10 +329,6 @@ def monitored_card(monitor: Any) -> LearnerCard:
     return replace(card, guarantee=UNPROVEN, theorem="", caveats=why)
 
 
-class MonitoredEpisode(AroundEpisode):
-    """An episode of the learner inside, whose outcomes are tested; all else is as it is there."""
-
-
 class Monitored(Around):
     """Tests all that a learner sees for changes of the world; the learner inside acts and learns as it would alone.
 
@@ -376,7 +372,6 @@ class Monitored(Around):
     _optional = ("change.overall",)  # older files held one visit of each component instead
     _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
-    _episode_type = MonitoredEpisode
 
     def __init__(
         self, learner: Any, *, run_length: float = RUN_LENGTH, window: int = WINDOW, model: LinearCSSP | None = None

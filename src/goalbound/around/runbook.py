@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -179,7 +180,8 @@ class Apprentice(_ByRunbook):
     state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
     times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
     else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
-    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept. After
+    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept, and
+    where a tenth is to be gained that is for a million cases or more (docs/explanation/apprentice.md#how-soon). After
     an ``alarm`` nothing is sure any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
@@ -516,7 +518,7 @@ class Guarded(_ByRunbook):
                 self._warn(4)
 
     def _add(self, other: Self) -> None:
-        test = other._test.copy()
+        test = deepcopy(other._test)
         for trial in other._trials:  # over: it has no open episodes, so none can lose more
             test.add(trial.lost, trial.allowed)
         self._test.merge(test)

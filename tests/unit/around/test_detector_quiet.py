@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound.around.monitor import ChangeDetector
-from tests.support.quiet_logs import CAPS, QUIET, under_cap
+from guarantees.quiet_logs import CAPS, QUIET, under_cap
 
 STEPS = 2000
 

@@ -355,7 +355,7 @@ def test_on_a_larger_support_the_detector_and_the_window_go_on(kind: str, tmp_pa
     assert {larger.pair_action[pair] for pair in after.pairs} == {larger.action("restart")}
     assert abs(after.since_step - before.since_step) <= 20
     assert abs(after.step - before.step) <= 20
-    assert found.relearned().statistics.visits.sum() == monitor.relearned().statistics.visits.sum()
+    assert found.relearned().statistics.visits[larger.pair(larger.state("down"), larger.action("page"))] > 200
     found.save(tmp_path / "monitor.npz")
     assert load_learner(tmp_path / "monitor.npz").change == found.change
     with pytest.raises(LearnerError, match=r"there is an alarm.*Settle it first"):
