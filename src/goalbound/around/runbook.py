@@ -22,7 +22,7 @@ from goalbound.learners.card import Card, apprentice_card, guarded_card, learner
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
-from goalbound.learners.layers import unwrap
+from goalbound.learners.layers import layers, unwrap
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import SSP, Step, Support
@@ -52,7 +52,7 @@ class _LedEpisode(AroundEpisode):
         """Explain why the action that is awaited was proposed; ``allowed`` as ``act`` was given it."""
         core: LearnerEpisode = innermost(self)
         note = self.learner._note(core)
-        if not note.is_explained_by_runbook():
+        if not note.is_explained_by_runbook() or getattr(self.inner, "guarded", False):
             explained: Explanation = self.inner.explain(allowed=allowed)
             return explained
         action, planned = core._awaited, core._explained_by(core.learner)
@@ -262,6 +262,8 @@ class Apprentice(_ByRunbook):
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
         lead = self._note(core)
+        if any(isinstance(layer, Guarded) and layer._limits(layer._note(core)) for layer in layers(self.inner)):
+            return int(episode.inner.act(state, allowed=allowed))  # a guard inside has the last word
         if not lead.decided:
             progress = self._tested(core.context)
             lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)

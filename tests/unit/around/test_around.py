@@ -231,6 +231,15 @@ def test_all_of_them_see_each_step_of_an_episode(outer: str, inner: str) -> None
         assert learner.led_by_runbook == 1
 
 
+def test_a_guard_inside_an_apprentice_has_the_last_word() -> None:
+    learner = Apprentice(Guarded(inside(2), [0, 0], after_steps=1), [1, 1])
+    episode = learner.begin([0.5, 0.5])
+    assert episode.act(0) == 1
+    episode.observe(Step(0, 1, 0.5, 1))
+    assert (episode.act(1), episode.guarded, learner.interventions) == (0, True, 1)
+    assert "as the runbook says: after 1 step" in str(episode.explain())
+
+
 @pytest.mark.parametrize("inner", AROUND)
 def test_cells_are_made_with_all_that_is_around_them(inner: str) -> None:
     if inner == "CovariateLearner":
