@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from goalbound import LinearCSSP
 from goalbound.learners.steps import StepArrays
-from goalbound.problems import incident_contexts, incident_log, incident_recovery, random_cssp
+from goalbound.problems import incident_recovery, random_cssp
+from guarantees.incident_cases import recorded_log
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Floats, np.random.Generator], Floats]
@@ -18,18 +19,8 @@ Draw = Callable[[Floats, np.random.Generator], Floats]
 def incidents(hours: int, steps: int, seed: int) -> tuple[LinearCSSP, StepArrays]:
     """The runbook with deviations, 3 components for each knot of the hour. No minutes of a step are above 60."""
     problem = incident_recovery(hours)
-    support = problem.support
-    columns = incident_log(problem, steps // 2, np.random.default_rng(seed))
-    contexts = incident_contexts(problem, columns["hour"], columns["traffic"])[:steps]
-    state = [support.state(name) for name in columns["state"]]
-    action = [support.action(name) for name in columns["action"]]
-    following = [support.states if name == "recovered" else support.state(name) for name in columns["next_state"]]
-    pairs = np.array([support.pair(*pair) for pair in zip(state, action, strict=True)])[:steps]
-    places = [
-        support.row(int(pair)).start + int(np.flatnonzero(support.next_state[support.row(int(pair))] == next_state)[0])
-        for pair, next_state in zip(pairs, following, strict=False)
-    ]
-    return problem, StepArrays(contexts, pairs, np.array(places), np.array(columns["minutes"])[:steps] / 60.0)
+    log = recorded_log(problem, steps // 2, seed=seed)
+    return problem, StepArrays._make(column[:steps].copy() for column in log.arrays())
 
 
 def drawn(size: int, contexts: Draw, losses: Draw, steps: int, seed: int) -> tuple[LinearCSSP, StepArrays]:

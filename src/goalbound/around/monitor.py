@@ -24,6 +24,7 @@ from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import made_anew, unwrap
+from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.steps import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
@@ -122,7 +123,6 @@ class ChangeDetector:
         context_size: d
         run_length: how many steps pass on average, at least, until there is a false alarm.
         model: the problem as it is before any change, where that is known; None: it is estimated.
-        statistics: what was seen before, if anything: the detector begins with estimates from it.
 
     Guarantee: with a ``model`` that is right, the mean number of steps until a false alarm is at least ``run_length``,
     and n steps raise one with probability n / run_length at most, whoever chooses the actions by what was seen before.
@@ -151,7 +151,6 @@ class ChangeDetector:
         *,
         run_length: float = RUN_LENGTH,
         model: LinearCSSP | None = None,
-        statistics: Statistics | None = None,
     ) -> None:
         self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
         self.context_size = check_int(context_size, "context_size", least=1, most=2**31)
@@ -167,8 +166,6 @@ class ChangeDetector:
             self._sums = self._sums._replace(given_means=self._means_of(model))
         self._work = kernels.new_change_workspace(support, self.context_size)
         self._effort = Effort()
-        if statistics is not None:
-            self._begin_with(statistics)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
@@ -183,24 +180,21 @@ class ChangeDetector:
             )
         return by_number(self.support, problem.probabilities, problem.losses)
 
-    def _begin_with(self, seen: Statistics) -> None:
-        """Take over the sums of the pairs all of whose outcomes are known, and of which nothing was guessed: contexts
-        sum to 1, so their next states and their Gram matrix add up to their visits."""
-        check_type(seen, Statistics, "statistics", "give those of a learner, or leave them out")
-        if seen.support != self.support or seen.context_size != self.context_size:
-            raise ArgumentError(f"statistics is {seen}, which has another support or context size than the detector")
-        sums, visits = self._sums, seen.visits
-        gram = seen.gram - seen.regularization * np.eye(self.context_size)
-        follow = np.add.reduceat(seen.next_sums.sum(axis=1), self.support.next_start[:-1])
-        sizes = np.stack([follow, gram.sum(axis=(1, 2))])
-        known = (visits > 0) & (np.abs(sizes - visits) <= KNOWN * visits).all(axis=0)
+    def begin_with(self, seen: Statistics, nothing: Statistics) -> None:
+        """Take over what a learner has seen; ``nothing`` are the statistics of one like it that has seen nothing.
+
+        Only of pairs all of whose outcomes are known: contexts sum to 1, so their next states add up to their visits.
+        """
+        sums, visits, losses = self._sums, seen.visits, seen.loss_sums - nothing.loss_sums
+        following = seen.next_sums - nothing.next_sums
+        counted = np.add.reduceat(following.sum(axis=1), self.support.next_start[:-1])
+        known = (visits > 0) & (np.abs(counted - visits) <= KNOWN * visits)
         sums.visits[known] = visits[known]
-        sums.gram[known] += gram[known]
+        sums.gram[known] += (seen.gram - nothing.gram)[known]
         sums.inverse[known] = np.linalg.inv(sums.gram[known])
-        of_triples = np.repeat(known, np.diff(self.support.next_start))
-        kept = by_number(self.support, of_triples, known)
-        sums.outcome_sums[kept] = by_number(self.support, seen.next_sums, seen.loss_sums)[kept]
-        sums.overall[:] = seen.loss_sums[known].sum(), visits[known].sum()
+        kept = by_number(self.support, np.repeat(known, np.diff(self.support.next_start)), known)
+        sums.outcome_sums[kept] = by_number(self.support, following, losses)[kept]
+        sums.overall[:] = losses[known].sum(), visits[known].sum()
 
     @property
     def steps(self) -> int:
@@ -378,10 +372,9 @@ class Monitored(Around):
     ) -> None:
         base = learner_inside(learner, "Monitored")
         super().__init__(learner)
-        seen = getattr(base, "statistics", None) if base._steps and model is None else None
-        self.detector = ChangeDetector(
-            base.support, base.context_size, run_length=run_length, model=model, statistics=seen
-        )
+        self.detector = ChangeDetector(base.support, base.context_size, run_length=run_length, model=model)
+        if model is None and base._steps and isinstance(base, RidgeLearner):
+            self.detector.begin_with(base.statistics, base.anew().statistics)
         self.run_length = self.detector.run_length
         self.window = check_int(window, "window", least=0, most=2**40)
         check_memory(2 * self.window * (base.context_size + 3), f"window {self.window}")

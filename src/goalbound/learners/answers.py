@@ -148,9 +148,8 @@ def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
     plan, model = learner.plan(context), estimated(learner, context)
     values = values_in(model, plan.policy)
     known = plan.known if learner_card(learner).has_known_test else None
-    found = Evidence(
-        model, plan.policy, values, learner._state.regression.visits, known, pull=pull_of(learner, context)
-    )
+    pull = pull_of(learner, context)
+    found = Evidence(model, plan.policy, values, learner._state.regression.visits, known, pull=pull)
     if not learner.has_sets:
         return found
     sets = plausible(learner, context)

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, LocalOptimism, Monitored, Step
-from goalbound.around.monitor import ChangeDetector
 from goalbound.baselines.factories import uc_ssp
-from goalbound.errors import ArgumentError, ChangeWarning
+from goalbound.errors import ChangeWarning
 from goalbound.learners.prior import PriorKnowledge
 from tests.support.incidents_at_work import AFTER, BEFORE, contexts, greedy, handle, people
 
@@ -35,19 +34,19 @@ def test_a_change_in_the_first_cases_is_found_as_if_it_had_seen_the_log(kind: An
     assert around.change.case == 0
 
 
-def test_what_a_learner_was_told_or_does_not_know_yet_is_no_data_of_the_detector() -> None:
+def test_what_was_guessed_is_no_data_of_the_detector_nor_are_pairs_with_outcomes_that_are_still_to_come() -> None:
     guess = PriorKnowledge.nothing(SUPPORT, 2).with_model(AFTER, strength=50.0)
-    guessing = fitted(GreedyRidge(SUPPORT, 2, loss_floor=0.05, prior=guess))
-    assert Monitored(guessing).detector._sums.visits.sum() == 0
+    guessing, plain = (Monitored(fitted(GreedyRidge(SUPPORT, 2, loss_floor=0.05, prior=p))) for p in (guess, None))
+    for name in ("gram", "outcome_sums", "visits", "overall"):
+        mine, theirs = (getattr(one.detector._sums, name) for one in (guessing, plain))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9, err_msg=name)
     waiting = fitted(LRCSSP(SUPPORT, 2, loss_floor=0.05))
     first, second = waiting.begin([0.5, 0.5]), waiting.begin([0.5, 0.5])
     action = first.act(0)
     second.act(0)
     second.observe(Step(0, action, 0.1, 2))  # that of the first, which was played before, is still to come
-    monitor = Monitored(waiting)
-    pair = SUPPORT.pair(0, action)
+    pair, known = SUPPORT.pair(0, action), Monitored(waiting).detector._sums.visits
     assert waiting.statistics.pending[pair] == 1
-    known = monitor.detector._sums.visits
     assert known[pair] == 0
     assert (np.delete(known, pair) == np.delete(waiting.statistics.visits, pair)).all()
 
@@ -56,12 +55,6 @@ def test_a_learner_without_contexts_has_no_sums_to_begin_with() -> None:
     learner = uc_ssp(SUPPORT, loss_floor=0.1)
     learner.learn_log([([1.0], step) for _, step in people(BEFORE, 50)])
     assert Monitored(learner).detector._sums.visits.sum() == 0
-
-
-def test_statistics_of_another_problem_are_refused() -> None:
-    learner = fitted(greedy())
-    with pytest.raises(ArgumentError, match="another support or context size"):
-        ChangeDetector(SUPPORT, 3, statistics=learner.statistics)
 
 
 def test_it_goes_on_where_nothing_changes() -> None:
