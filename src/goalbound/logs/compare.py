@@ -154,12 +154,15 @@ class MapComparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the numbers."""
+        beaten = all(one.is_worse for one in self.maps)
+        why = "it predicts best" if beaten else "the fewest components among the maps that no other one surely beats"
         found = [
-            f"take {short_repr(self.choice)}: the fewest components among the maps that no other one surely beats",
+            f"take {short_repr(self.choice)}: {why}",
             f"every figure is of cases that were held out, in {pluralize(self.folds, 'part')} of {self.cases} cases; "
             "± is 1.96 standard errors over cases, not proven",
-            f"plans are evaluated by the map that predicts best, {short_repr(self.judge)}",
         ]
+        if any(one.plan is not None for one in self.maps):
+            found.append(f"plans are evaluated by the map that predicts best, {short_repr(self.judge)}")
         if self.observed is not None:
             found.append(f"closed cases of the log lost {self.observed:.4g} {self.unit}".rstrip() + " on average")
         for one in self.maps:
