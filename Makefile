@@ -55,7 +55,7 @@ PLAIN = tests/unit/test_golden.py tests/properties/test_compiled_kernels.py \
 plain: $(VENV)/.dev
 	mkdir -p out
 	folder=$$(mktemp -d out/plain.XXXX) && \
-	  GOALBOUND_ACCELERATE=0 NUMBA_CACHE_DIR=$$PWD/$$folder $(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet $(PLAIN); \
+	  GOALBOUND_ACCELERATE=0 NUMBA_CACHE_DIR=$$PWD/$$folder $(BIN)/python -m pytest --numprocesses $(WORKERS) --timeout 900 --quiet $(PLAIN); \
 	  status=$$?; rm -rf "$$folder"; exit $$status
 
 demo: $(VENV)/.experiments

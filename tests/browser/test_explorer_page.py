@@ -124,20 +124,6 @@ def test_the_solver_of_the_page_agrees_with_the_planner_at_random_contexts(page,
         assert (np.array(policy) < 0).tolist() == (best.policy < 0).tolist()
 
 
-def test_a_policy_of_a_nearby_context_to_begin_with_changes_nothing(page):
-    script = """
-        let hint = null, worst = 0;
-        for (let at = 0; at <= 60; at += 1) {
-            const context = onSimplex([at / 60, Math.abs(0.5 - at / 60), 0.3]);
-            const warm = solvedAt(model, context, hint), cold = solvedAt(model, context);
-            worst = Math.max(worst, ...warm.values.map((value, state) => Math.abs(value - cold.values[state])));
-            hint = warm.policy;
-        }
-        return worst;
-    """
-    assert page.execute_script(script) < 1e-12
-
-
 def test_nothing_goes_wrong_and_nothing_is_asked_of_the_network(page, grid):
     waited(page, lambda: page.execute_script("return document.body.dataset.regions === 'done'"))
     assert wrong(page) == []
@@ -192,17 +178,6 @@ def test_the_context_is_dragged_and_moved_by_the_keyboard_and_stays_on_the_simpl
     assert min(context_of(page)) >= 0.0
 
 
-def test_a_slider_keeps_the_proportions_of_the_others(page):
-    from selenium.webdriver.common.keys import Keys
-
-    typed(page, "0.2, 0.6, 0.2")
-    slider = one(page, "#weight-0")
-    slider.send_keys(Keys.ARROW_RIGHT)
-    drawn(page)
-    assert context_of(page) == pytest.approx([0.21, 0.79 * 0.75, 0.79 * 0.25])
-    assert page.execute_script("return withWeight([1, 0, 0], 0, 0.4)") == pytest.approx([0.4, 0.3, 0.3])
-
-
 def test_regions_have_the_policies_of_the_planner(page):
     waited(page, lambda: page.execute_script("return document.body.dataset.regions === 'done'"))
     script = """
@@ -223,27 +198,6 @@ def test_regions_have_the_policies_of_the_planner(page):
         < page.execute_script("return 100 * view.policies.reduce((sum, { share }) => sum + share, 0)")
         <= 100.0 + 1e-9
     )
-
-
-def test_triangles_cover_the_simplex_at_every_level_that_is_shown(page):
-    script = """
-        const map = new TriangleMap(policyAt, 6, 2), areas = [];
-        const area = ({ corners: [a, b, c] }) => Math.abs(
-            (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]));
-        for (;;) {
-            while (!map.work(5));
-            areas.push([map.resolution, map.triangles.reduce((sum, one) => sum + area(one), 0) / map.finest ** 2]);
-            if (!map.canCut) break;
-            map.cut();
-        }
-        while (!map.sharpen(5));
-        const shares = [...map.crossings.values()];
-        return [areas, shares.length, Math.min(...shares), Math.max(...shares)];
-    """
-    areas, crossings, least, most = page.execute_script(script)
-    assert areas == [[6, 1.0], [12, 1.0], [24, 1.0]]
-    assert crossings > 10
-    assert 0.0 < least <= most < 1.0
 
 
 def test_the_simplex_is_coloured_by_the_action_of_the_chosen_state(page):
@@ -291,15 +245,6 @@ def test_changes_on_a_line_are_found_to_nine_digits(browser, tmp_path):
     for low, high in found:
         inside = [solve(problem.at([1 - x, x])).policy.tolist() for x in np.linspace(low, high, 7)[1:-1]]
         assert all(policy == inside[0] for policy in inside)
-    assert wrong(browser) == []
-
-
-def test_more_components_have_sliders_with_strips(browser, tmp_path):
-    open_page(browser, page_of(tmp_path, random_cssp(8, context_size=5)))
-    waited(browser, lambda: browser.execute_script("return document.body.dataset.strips === 'done'"))
-    assert len(browser.find_elements("css selector", "#sliders .strip rect")) >= 5
-    assert not one(browser, ".simplex").is_displayed()
-    assert len(browser.find_elements("css selector", "#picture .edges path")) > 8
     assert wrong(browser) == []
 
 

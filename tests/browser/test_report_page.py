@@ -97,15 +97,6 @@ def test_the_key_hides_a_learner_in_every_chart_and_table_and_brings_it_back(pag
     assert "blind" in names(page, "regret-1", "line")
 
 
-def test_guides_bands_and_bounds_come_and_go(page):
-    for role, first in (("guide", 2), ("band", 8), ("bound", 0)):
-        assert len(traces(page, "regret-1", role)) == first
-        press(page, f"input[data-role={role}]")
-        assert len(traces(page, "regret-1", role)) == {"guide": 0, "band": 0, "bound": 2}[role]
-        press(page, f"input[data-role={role}]")
-        assert len(traces(page, "regret-1", role)) == first
-
-
 def test_the_keyboard_reaches_every_number(page):
     from selenium.webdriver.common.keys import Keys
 
@@ -175,32 +166,6 @@ def test_the_switch_makes_page_and_charts_dark_and_light(page):
     assert light[0] != dark[0]
     assert light[1] == "rgb(251, 250, 247)"
     assert dark[1] == "rgb(20, 24, 31)"
-
-
-def test_colours_of_shapes_are_those_of_the_page(page):
-    traces(page, "policies-1")
-    script = """
-        const holder = document.querySelector("[data-chart='policies-1']");
-        return holder.layout.shapes.map((shape) => shape.fillcolor);
-    """
-    shades = page.execute_script(script)
-    assert len(set(shades)) == 3
-    assert all(shade.startswith("rgba(") for shade in shades)
-
-
-def test_panels_are_chosen_together_and_all_are_printed(page):
-    assert not one(page, "#simplex [data-panel='1']").is_displayed()
-    press(page, "[data-choose=panel][data-value='1']")
-    for section in ("answer", "comparison", "terms", "simplex", "policies"):
-        assert one(page, f"#{section} [data-panel='1']").is_displayed()
-        assert not one(page, f"#{section} [data-panel='0']").is_displayed()
-    assert traces(page, "simplex-2-1")[0]["type"] == "scatterternary"
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    try:
-        assert one(page, "#simplex [data-panel='0']").is_displayed()
-        assert one(page, "#simplex [data-panel='1']").is_displayed()
-    finally:
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 @pytest.mark.parametrize("width", [400, 1400])

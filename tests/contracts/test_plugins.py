@@ -103,23 +103,6 @@ def test_their_settings_are_checked_like_ours(spec, capsys):
     assert "4 combinations" in capsys.readouterr().out
 
 
-def test_a_path_that_leads_nowhere_is_one_line(spec, capsys):
-    assert main(["check", spec, *ALLOWED, "--set", "learners.0.use=careful_walks.learner:trier"]) == 2
-    said = capsys.readouterr().err
-    assert "cannot be imported" in said
-    assert said.count("\n") == 1
-
-
-def test_what_was_not_allowed_is_refused_and_not_imported(spec, capsys):
-    for command in ("check", "run"):
-        assert main([command, spec]) == 2
-        assert (
-            'problems[0].use: "careful_walks.problem:ditch" is code that a file may not run by itself; if you trust '
-            'it, allow its module: --plugin careful_walks (in Python: plugins=["careful_walks"])'
-        ) in capsys.readouterr().err
-    assert "careful_walks" not in sys.modules
-
-
 def test_entry_points_need_no_leave_but_take_no_name_of_ours_and_are_marked(tmp_path, capsys):
     path = tmp_path / "offered.toml"
     path.write_text(OFFERED)

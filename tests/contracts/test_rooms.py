@@ -68,7 +68,7 @@ def test_it_is_a_learner(own: dict[str, Any], kind: str) -> None:
         check_learner(lambda problem: learner_of(own, kind), problem=PROBLEM)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["model", "rule"])  # what is around another learner has no kernels
 def test_it_learns_and_both_forms_play_the_same(own: dict[str, Any], kind: str) -> None:
     regret = []
     for form, episodes in ((PYTHON, 200), (COMPILED, 3_000)):
@@ -121,12 +121,11 @@ def test_the_page_shows_these_files() -> None:
 USE = """
 import sys
 from pathlib import Path
-from goalbound import LRCSSP, Step, Support
+from goalbound import LRCSSP, Support
 from goalbound.jit.compile import compiled_ahead
 from by_visits import ByVisits
 with compiled_ahead():
     learner = LRCSSP(Support.full(2, 2), 2, loss_floor=0.1, widths=ByVisits(width=0.5, enough=9.0))
-    learner.learn([0.5, 0.5], Step(0, 0, 0.5, 1))
     print(learner.confidence_set([0.5, 0.5]).radii[0], len(list(Path(sys.argv[1]).rglob("*.nbc"))))
 """
 
@@ -146,9 +145,9 @@ def test_a_room_that_was_edited_is_compiled_again(tmp_path: Path) -> None:
         return float(radius), int(programs)
 
     first, again = run(), run()
-    assert first == again == (pytest.approx(0.5 / 2.0**0.5), first[1])
+    assert first == again == (pytest.approx(0.5), first[1])
     source = room.read_text()
-    room.write_text(source.replace("sqrt(1.0 + state", "sqrt(3.0 + state"))
+    room.write_text(source.replace("sqrt(1.0 + state", "sqrt(4.0 + state"))
     os.utime(room, ns=(written.st_atime_ns, written.st_mtime_ns))
     radius, programs = run()
     assert radius == pytest.approx(0.25)

@@ -58,22 +58,6 @@ def test_the_bytes_of_likelihoods_are_those_of_the_page() -> None:
     )
 
 
-def test_an_open_episode_has_the_bytes_of_the_table() -> None:
-    learner = LRCSSP(PROBLEM.support, 5, loss_floor=0.1, widths=widths.sharp())
-    episode = learner._new_episode_state()
-    parts = [*episode.sets, *episode.iteration, *episode]
-    own = sum(a.nbytes for a in parts if isinstance(a, np.ndarray) and a is not PROBLEM.support.next_start)
-    assert own == pytest.approx(100 * PROBLEM.support.pairs + 28 * PROBLEM.support.triples, rel=0.15)
-
-
-def test_what_testing_the_model_takes_is_what_the_page_says() -> None:
-    tested = LRCSSP.scaled(PROBLEM.support, 5, loss_floor=0.1)
-    plain = untested()
-    assert "64 M d + 128 N d bytes more" in PAGE
-    more = 64 * PROBLEM.support.triples * 5 + 128 * PROBLEM.support.pairs * 5
-    assert large_arrays(tested) - large_arrays(plain) == more
-
-
 def test_the_bounds_of_the_page_are_found_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     names: dict = {}
     exec(block("docs/how_to/large.md", "context_bounds").replace("routing_grid(6, 6", "routing_grid(3, 3"), names)

@@ -70,8 +70,3 @@ def test_every_learner_of_the_catalog_has_a_row_and_a_section():
     for name in LEARNERS.entries:
         assert f"| `{name}` |" in table
         assert f"`{name}`" in sections
-
-
-def test_the_tables_of_the_page_have_as_many_cells_in_every_row():
-    for rows in re.findall(r"(?:^\|.*\n)+", PAGE, re.MULTILINE):
-        assert len({line.count("|") for line in rows.splitlines()}) == 1

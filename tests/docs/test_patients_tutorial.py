@@ -1,8 +1,5 @@
 """The tutorial about patients is run, smaller than on the page; its first section prints what the page says."""
 
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -35,11 +32,6 @@ def smaller(code: str) -> str:
     return code
 
 
-def test_the_sizes_that_are_made_smaller_stand_on_the_page(maker) -> None:
-    page = maker.PAGE.read_text()
-    assert all(page.count(full) == 1 for full in SIZES)
-
-
 def test_the_first_section_prints_what_the_page_says(maker, run: tuple[dict, list[str]]) -> None:
     shown = [found["text"] for found in maker.BLOCK.finditer(maker.PAGE.read_text())]
     assert run[1][:EXACT] == shown[:EXACT]
@@ -64,15 +56,3 @@ def test_the_patients_of_the_page_went_home(run: tuple[dict, list[str]]) -> None
     assert all(bed.ended for bed in names["beds"])
     np.testing.assert_array_equal(names["again"].map(0.35), names["score"](0.35))
     assert names["waiting"].state == names["support"].state("sugar high")
-
-
-def test_the_picture_is_drawn_from_the_runs(maker, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    seeds = [SimpleNamespace(expected_regret=rng.random(60), contexts=np.eye(2)[np.arange(60) % 2]) for _ in range(2)]
-    maker.draw({"one": seeds, "other": seeds[:1]}, ("type A", "type B"), tmp_path / "patients.png")
-    assert (tmp_path / "patients.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_outputs_are_put_where_they_belong(maker) -> None:
-    page = "a\n```python\nx\n```\n\n```text\n```\nb\n```python\ny\n```\n"
-    assert maker.with_outputs(page, ["new\n", "not shown"]) == page.replace("text\n", "text\nnew\n")

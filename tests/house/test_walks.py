@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from tests.house.walks import GOALS, Walk, functions_run, table, walk_of
+from tests.house.walks import Walk, functions_run, walk_of
 
 MODULES = {
     "inner": "class Inner:\n    def doubled(self, x):\n        return 2 * x\n",
@@ -26,8 +26,3 @@ def test_each_function_below_the_folder_counts_once_and_what_has_no_name_does_no
     assert found == {("outer.py", "total"), ("inner.py", "Inner.doubled")}
     assert walk_of(found) == Walk(2, 2)
     assert functions_run(lambda: outer.total(inner.Inner(), [1]), tmp_path / "other")[1] == set()
-
-
-def test_the_table_has_goals_beside_the_walks() -> None:
-    lines = table({"solve": {("solve.py", "solve"), ("solve.py", "_Search")}}).splitlines()
-    assert lines[1].split() == ["solve", "1", str(GOALS["solve"].files), "2", str(GOALS["solve"].functions)]

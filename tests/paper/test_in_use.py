@@ -21,7 +21,6 @@ from guarantees.incident_cases import (
     recorded_log,
     restarted,
     same_bits,
-    with_overrides,
 )
 from tests.paper.claims import assert_held
 
@@ -76,19 +75,6 @@ def test_people_override_as_often_as_was_said(problem: LinearCSSP, cases: Cases,
     # One of at least 3 actions is the proposed one: that 12 draws or more all hit it has probability 3^-12 at most.
     assert len(always.case) >= 12
     assert (always.proposed != always.played).any()
-
-
-def test_the_problem_with_overrides_mixes_all_actions_of_a_state(problem: LinearCSSP) -> None:
-    mixed = with_overrides(problem, 0.25)
-    pair, others = (
-        problem.support.pair("down", "restart"),
-        [problem.support.pair("down", name) for name in ("restart", "fail over", "page expert")],
-    )
-    expected = 0.75 * problem.losses[pair] + 0.25 * problem.losses[others].mean(axis=0)
-    np.testing.assert_allclose(mixed.losses[pair], expected, rtol=1e-12)
-    # To the goal: never by a restart, 0.1 by a fail-over, 0.7 by a page: a quarter of 0.8 / 3.
-    to_goal = mixed.probabilities[mixed.support.row(pair)][-1]
-    np.testing.assert_allclose(to_goal, 0.25 * 0.8 / 3.0, rtol=1e-12)
 
 
 def test_the_regret_of_the_best_actions_is_zero_and_that_of_another_its_gap(problem: LinearCSSP) -> None:

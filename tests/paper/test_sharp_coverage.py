@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from goalbound.confidence import IntervalPieces
 from guarantees import sharp as part
 from guarantees.coverage import covered_runs, lower_limit
 from guarantees.settings import Instance, certified, dense
-from guarantees.sharp import CONTEXTS, Size, rules, sharp_sets
+from guarantees.sharp import CONTEXTS, LIKELIHOOD, Size, rules, sharp_sets
 from tests.paper.claims import assert_held
 
 SMALL = Size(runs=60, episodes=40, adversarial_episodes=8, dense_episodes=5000, lake_episodes=300, max_ratio=0.8)
@@ -20,25 +19,16 @@ def instances() -> list[Instance]:
     return [certified(dense(3, seed=seed), tolerance=0.1) for seed in range(SMALL.runs)]
 
 
-@pytest.mark.parametrize("name", [name for name, widths in rules().items() if widths.proven])
+@pytest.mark.parametrize("name", ["sharp", "without goal", LIKELIHOOD])
 def test_the_truth_stays_in_the_intervals(name: str, instances: list[Instance]) -> None:
     # 60 of 60 runs show a coverage of 0.926 with confidence 0.99 (0.01^(1/60)), 59 only 0.894, so all 60 are asked for.
-    # One of 12,000 longer runs has failed; at that rate one of the 1440 here would with probability 0.11 at most, but
-    # the seeds are fixed. At the promised 0.9 the test is *meant* to fail.
+    # One of 12,000 longer runs has failed; at that rate one of the 360 here would with probability 0.03 at most, but
+    # the seeds are fixed. At the promised 0.9 the test is *meant* to fail. Without other pieces no interval is shorter
+    # (test_sharp_laws), and without the bounds by the variance the part is played below.
     for contexts in CONTEXTS:
         covered, _, steps = covered_runs(instances, contexts, rules()[name], SMALL)
         assert steps > 10 * SMALL.runs
         assert lower_limit(covered, SMALL.runs) >= 0.9, f"{name}, {contexts}: {covered} of {SMALL.runs} runs"
-
-
-def test_every_piece_is_left_out_once_and_stands_alone_once() -> None:
-    pieces = set(IntervalPieces.__annotations__)
-    found = {name: {piece for piece in pieces if getattr(widths.intervals, piece)} for name, widths in rules().items()}
-    assert found["sharp"] == pieces
-    assert found["no piece"] == set()
-    for piece in pieces:
-        assert found[f"without {piece}"] == pieces - {piece}
-        assert found[f"only {piece}"] == {piece}
 
 
 def test_the_part_holds_and_its_check_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,7 @@ class Case:
 
     def arguments(self, kernel: Kernel) -> tuple[Any, ...]:
         """What the planner would give to this kernel, outputs last."""
-        floats, whole = np.empty(self.states), np.empty(self.states, dtype=np.int64)
+        whole = np.empty(self.states, dtype=np.int64)
         none, margin = np.empty(0), np.full(self.states, 1e-6)
         room = np.zeros((chain.KRYLOV_VECTORS, self.states))
         named: dict[str, tuple[Any, ...]] = {
@@ -117,9 +117,6 @@ class Case:
             "certify": (
                 self.rows, self.usable, self.policy, self.values, none, self.values, 0.0
             ),
-            "scale_chain": (self.chain, self.values[self.order], np.zeros_like(self.chain.weight), floats),
-            "sweep_until": (self.chain, self.rhs, self.unit, 1e-12, 200, 4, True, self.zeros),
-            "factor_coarse": (self.chain, drawn.room_for(self.chain, self.coarse.cluster)),
             "refactor_coarse": (self.chain, drawn.room_for(self.chain, self.coarse.cluster), 30.0, 1e4),
             "improve_policy": (self.state, self.usable, 1e-6, 0.0, self.zeros, self.policy, 1e-3, False),
             "evaluate_step": (
@@ -157,9 +154,8 @@ def case() -> Case:
 
 
 KERNELS = [
-    graph.components, graph.dijkstra_policy, bellman.improve, bellman.certify, chain.scale_chain,
-    chain.grow_clusters, chain.sweep_until, chain.factor_coarse, chain.refactor_coarse,
-    chain.bicgstab, chain.improve_policy, chain.evaluate_step,
+    graph.components, graph.dijkstra_policy, bellman.improve, bellman.certify, chain.grow_clusters,
+    chain.refactor_coarse, chain.bicgstab, chain.improve_policy, chain.evaluate_step,
 ]  # fmt: skip
 
 

@@ -101,11 +101,6 @@ def test_noise_is_a_clear_error(tmp_path_factory, raw, head):
             reader(path)
 
 
-@pytest.mark.parametrize("suffix", ["npz", "umb", "drn", "txt"])
-def test_an_empty_file_is_an_error(traced, tmp_path, suffix):
-    refused(tmp_path / f"empty.{suffix}", b"", "not a complete npz|no UMB|no @model|match a format")
-
-
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
 def test_a_bomb_is_not_unpacked(traced, tmp_path, pack):
     refused(tmp_path / "bomb.umb", pack(bytes(70 * MIB)), "unpacks to more than 67108864 bytes; unpack it first")
@@ -288,15 +283,6 @@ DRN_HEAD = "@type: MDP\n@parameters\n\n@reward_models\nloss\n@nr_states\n{}\n@mo
 )  # fmt: skip
 def test_a_hostile_text_is_refused(traced, tmp_path, text, message):
     refused(tmp_path / "hostile.drn", text.encode(), message)
-
-
-def test_text_that_is_not_utf8_is_refused(traced, tmp_path):
-    refused(tmp_path / "latin.drn", DRN_HEAD.format(1).encode() + b"state 0 [1] gr\xfc\xdfe\n", "utf-8")
-
-
-def test_a_pipe_or_a_device_is_no_file(tmp_path):
-    with pytest.raises(FileFormatError, match="not a regular file"):
-        read_umb(os.devnull)
 
 
 def test_a_file_noted_as_ours_with_a_wrong_scale_is_refused(traced, tmp_path):

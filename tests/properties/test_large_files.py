@@ -17,7 +17,6 @@ from goalbound.around.contexts import ContextBlind, Discretized
 from goalbound.baselines import Method
 from goalbound.errors import InputError, LargeFileWarning
 from goalbound.learners.reference import RandomWalk
-from goalbound.models.files import array_file
 from goalbound.models.files import io as files_io
 from tests.support.driving import NO_WAITING, small_problem
 
@@ -116,42 +115,6 @@ def test_learners_inside_other_files_are_read_with_the_same_limit(
     assert limits == [2**40, 2**41]
 
 
-class OwnLearner:
-    """Of a third party, who knows of no limits."""
-
-    context_size = 1
-
-    def begin(self, context: Any) -> Any: ...
-
-    def save(self, path: Path) -> None:
-        Path(path).write_text("mine")
-
-    def restored(self, path: Path) -> OwnLearner:
-        return OwnLearner()
-
-
-def test_learners_that_know_no_limit_are_resumed_inside_others_all_the_same(tmp_path: Path) -> None:
-    def made() -> list[Any]:
-        return [
-            ContextBlind(OwnLearner()),
-            MappedContexts(OwnLearner(), [[1.0]]),
-            Discretized(lambda rng: OwnLearner(), 1),
-        ]
-
-    for number, learner in enumerate(made()):
-        learner.begin([1.0])
-        learner.save(tmp_path / str(number))
-        for limit in (files_io.LIMIT, 2**40):
-            assert type(made()[number].restored(tmp_path / str(number), limit=limit)) is type(learner)
-
-
-@pytest.mark.parametrize("limit", [-1, 2.5, "8G", True])
-def test_a_limit_is_a_number_of_bytes(limit: Any, tmp_path: Path) -> None:
-    ridge().save(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="limit"):
-        LRCSSP.load(tmp_path / "a.npz", limit=limit)
-
-
 @pytest.mark.parametrize(("make", "count"), [(ridge, 4000), (tabular, 300)])
 def test_thousands_of_open_episodes_are_saved_and_loaded(make: Callable[[], Any], count: int, tmp_path: Path) -> None:
     # One by one, about twenty arrays of each of 4000 episodes would be more than the 65,533 that a file holds.
@@ -181,11 +144,3 @@ def test_more_cells_than_a_file_holds_are_refused_before_anything_is_written(
     with pytest.raises(InputError, match="2 cells; one file holds at most 1: cut into fewer parts"):
         learner.save(tmp_path / "two")
     assert not (tmp_path / "two").exists()
-
-
-def test_the_number_of_arrays_of_a_file_is_what_it_says(tmp_path: Path) -> None:
-    header = {"format": "goalbound", "version": 1, "kind": "Many"}
-    with pytest.raises(InputError, match="65534 arrays are more than the 65533 of one file"):
-        array_file.write_array_file(
-            tmp_path / "a", header, {str(n): np.zeros(0) for n in range(array_file.MOST_ARRAYS + 1)}
-        )

@@ -131,10 +131,3 @@ def test_an_explanation_names_the_chosen_action():
     frame = explanation.frame()
     assert frame["action"][frame["chosen"]].tolist() == [explanation.actions[explanation.chosen].action]
     assert objects()["without sets"].frame()["value_low"].isna().all()
-
-
-def test_bounds_over_contexts_are_not_below_any_context():
-    bounds = objects()["ContextBounds"]
-    line = bounds.plot().get_lines()[0]
-    assert max(line.get_ydata()) <= bounds.loss_bound.upper
-    pyplot.close("all")

@@ -261,20 +261,6 @@ def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], cont
 
 @examples(10)
 @given(data(SUPPORT, 2), contexts(2))
-def test_losses_above_their_mean_are_drawn_to_it_and_no_further(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    greedily, other = (teach(learner_with(kind, 2), seen).begin(context) for kind in (Greedy(), Local(bonus=0.0)))
-    greedily.act(0)
-    other.act(0)
-    assert greedily.plan is not None
-    assert other.plan is not None
-    mean = max(FLOOR, sum(step.loss for _, step in seen) / len(seen) if seen else 0.0)
-    assert (other.plan.losses >= np.minimum(greedily.plan.losses, mean) - 1e-12).all()
-    assert (other.plan.losses <= greedily.plan.losses + 1e-12).all()
-    np.testing.assert_allclose(other.plan.rows, greedily.plan.rows, atol=1e-12)
-
-
-@examples(10)
-@given(data(SUPPORT, 2), contexts(2))
 def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
     seen: list[Seen], context: NDArray[np.float64]
 ) -> None:
@@ -291,31 +277,6 @@ def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
     assert everything.known.all()
     np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
     assert everything.rows.tobytes() == one.rows.tobytes()
-
-
-@examples(10)
-@given(data(SUPPORT, 3), contexts(3), st.permutations(range(3)), st.sampled_from([Greedy(), Kwik(threshold=0.5)]))
-def test_the_names_of_the_components_do_not_matter(
-    seen: list[Seen], context: NDArray[np.float64], order: list[int], exploration: ExplorationRule
-) -> None:
-    renamed = [Seen(one.context[order], one.step) for one in seen]
-    if any(near_known(learner_with(exploration, 3), seen, context)):
-        return
-    one, other = (
-        plan_after(learner_with(exploration, 3), seen, context),
-        plan_after(learner_with(exploration, 3), renamed, context[order]),
-    )
-    assert (one is None) == (other is None)
-    if one is not None and other is not None:
-        np.testing.assert_allclose(one.values, other.values, rtol=1e-8)
-        np.testing.assert_allclose(one.rows, other.rows, atol=1e-9)
-
-
-def near_known(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> list[bool]:
-    """By pair: whether rounding may decide if it is known."""
-    gram = teach(learner, seen).statistics.gram
-    known_width = np.abs(np.linalg.solve(gram, context[None, :, None])).sum(axis=(1, 2))
-    return [learner.settings.exploration.name == "rmax" and abs(one - 0.5) < 1e-9 for one in known_width]
 
 
 def plan_after(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 from goalbound.models import SSP
@@ -24,13 +22,6 @@ def test_trying_every_policy_and_exact_policy_iteration_agree_on_any_problem(ssp
 def test_the_blocking_states_are_those_that_no_single_policy_brings_to_the_goal_surely(ssp: SSP) -> None:
     best = exact.best_of_all_policies(ssp)
     assert graph.blocking_states(ssp) == [state for state, value in enumerate(best) if value == math.inf]
-
-
-@given(ssps(proper=True, tiny=True))
-def test_problems_promised_to_be_proper_have_no_blocking_state(ssp: SSP) -> None:
-    assert graph.blocking_states(ssp) == []
-    policy = graph.proper_policy(ssp)
-    assert graph.is_proper(ssp, [policy[state] for state in range(ssp.support.states)])
 
 
 @given(ssps(proper=False))
@@ -67,19 +58,3 @@ def test_a_policy_is_proper_when_its_steps_are_finite_and_then_its_values_solve_
         if math.inf not in steps:
             values = [float(v) for v in exact.policy_losses(ssp, policy)]
             np.testing.assert_allclose(naive.policy_values(ssp, policy), values, rtol=1e-9, atol=1e-12)
-
-
-def test_a_tiny_exit_in_exact_arithmetic() -> None:
-    # stay with 1 - 2^-40, leave with 2^-40, loss 1 a step: 2^40 steps on average
-    ssp = SSP.dense([[1.0]], [[[1.0 - 2.0**-40, 2.0**-40]]])
-    assert exact.optimal_values(ssp) == [Fraction(2**40), 0]
-    assert exact.policy_steps(ssp, [0]) == [Fraction(2**40), 0]
-
-
-def test_a_free_loop_is_no_way_to_the_goal() -> None:
-    # action 0 stays for nothing, action 1 goes to the goal for 1/2: over proper policies the value is 1/2, not 0
-    ssp = SSP.dense([[0.0, 0.5]], [[[1.0, 0.0], [0.0, 1.0]]])
-    assert exact.best_of_all_policies(ssp) == [Fraction(1, 2), 0]
-    assert linear_program.optimal_values(ssp)[0] == pytest.approx(0.5)
-    assert exact.policy_losses(ssp, [0]) == [0, 0]
-    assert exact.policy_steps(ssp, [0]) == [math.inf, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -65,11 +65,6 @@ def exactly(values: Floats, low: Floats | None = None) -> Exact:
 # Graphs
 
 
-def leading_to(pairs: Iterable[Pair], state: int) -> list[int]:
-    """The pairs with an edge to a state, as often as they have one."""
-    return sorted(pair.number for pair in pairs for t, p in pair.entries if t == state and p > 0)
-
-
 def can_reach(pairs: list[Pair], targets: set[int]) -> dict[int, int]:
     """The states from which some way leads to the targets, with the fewest steps it takes."""
     steps = dict.fromkeys(targets, 0)
@@ -98,17 +93,6 @@ def follows_surely(pairs: list[Pair], goal: int) -> set[int]:
     reaching = set(can_reach(pairs, {goal}))
     hopeless = set(range(goal)) - reaching
     return set(range(goal)) - can_reach(pairs, hopeless).keys()
-
-
-def without_dead_ends(pairs: list[Pair], goal: int) -> set[int]:
-    """The pairs left once none leads to a state without pairs; the goal is no dead end."""
-    left = list(pairs)
-    while True:
-        alive = {pair.state for pair in left} | {goal}
-        kept = [pair for pair in left if pair.edges <= alive]
-        if len(kept) == len(left):
-            return {pair.number for pair in left}
-        left = kept
 
 
 def quotient(
@@ -185,21 +169,6 @@ def swept(weight: Floats, rhs: Floats, x: Floats, *, backwards: bool) -> Floats:
     """One sweep of x = rhs + weight x as a triangular system: what came before is new, what comes after is old."""
     old = np.triu(weight) if not backwards else np.tril(weight)
     return np.linalg.solve(np.eye(len(rhs)) - (weight - old), rhs + old @ x)
-
-
-def patient_sweeps(changes: Sequence[float], target: float, most: int, patience: int) -> int:
-    """How many of these sweeps are made: until the target, or until, at the end of a period of ``patience`` sweeps,
-    the rate over its second half says that the sweeps left are too few."""
-    for done in range(1, most + 1):
-        if changes[done - 1] <= target:
-            return done
-        if done % patience == 0:
-            first, last = changes[done - patience + patience // 2], changes[done - 1]
-            steps = patience - 1 - patience // 2
-            rate = np.log(first / last) / steps
-            if rate <= 0.0 or np.log(last / target) / rate > most - (done - 1):
-                return done
-    return most
 
 
 def aggregated(weight: Floats, leave: Floats, cluster: Sequence[int] | NDArray[np.int32]) -> Floats:

@@ -12,7 +12,7 @@ from release.contents import package_files, wrong_contents, wrong_sdist
 from release.environment import Environment, ReleaseError
 from release.extras import DEVELOPMENT, TOGETHER, WITHOUT, Use, extras_of, refuse
 from release.index import as_uv_options
-from release.pythons import SMOKE, declared_versions, find_python
+from release.pythons import SMOKE
 
 ROOT = Path(__file__).parents[2]
 METADATA = {f"goalbound-1.dist-info/{name}" for name in ("METADATA", "RECORD", "entry_points.txt", "licenses/LICENSE")}
@@ -36,11 +36,6 @@ def test_what_is_missing_or_too_much_in_a_wheel_is_named(lost, added, complaint)
     sources = {"goalbound/__init__.py", "goalbound/experiments/pages/charts.js"}
     (wrong,) = wrong_contents((sources | METADATA) - {lost} | ({added} if added else set()), sources)
     assert complaint in wrong
-
-
-def test_tracked_files_that_have_no_place_in_a_wheel_are_junk():
-    sources = {"goalbound/__init__.py", "goalbound/kernels/old.nbi", "goalbound/tests/test_a.py"}
-    assert len(wrong_contents(sources | METADATA, sources)) == 2
 
 
 def test_the_package_has_its_data():
@@ -101,13 +96,6 @@ def test_without_an_extra_it_must_fail_and_name_it(tmp_path, monkeypatch):
         refuse(here, use, tmp_path / "work")
     use.program.write_text("raise ImportError('pip install .[gym]')")
     refuse(here, use, tmp_path / "work")
-
-
-def test_pythons_are_looked_for_and_may_be_absent(monkeypatch, tmp_path):
-    assert declared_versions(ROOT)[0] == "3.11"
-    assert find_python(f"{sys.version_info[0]}.{sys.version_info[1]}") is not None
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
-    assert find_python("3.99") is None
 
 
 def test_the_smoke_selection_exists():

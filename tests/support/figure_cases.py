@@ -8,7 +8,6 @@ from goalbound.experiments.registry.learners import catalogued_card
 from goalbound.experiments.summary import summarize
 from tests.support.synthetic import diagnosis, policies, power, record, run_spec
 
-PROVEN = {"widths": "paper", "scale": 1.0, "delta": 0.1}
 SCALED = {"widths": "paper", "scale": 0.1, "delta": 0.05}
 
 

@@ -108,9 +108,9 @@ def forged(data: bytes) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 
 def go_on(learner: Any) -> None:
-    """50 episodes, then the open ones."""
+    """20 episodes, then the open ones."""
     with contextlib.suppress(*ENDS):
-        _played(learner, 50, seed=2)
+        _played(learner, 20, seed=2)
     for episode in list(learner.open_episodes):
         with contextlib.suppress(*ENDS):
             episode.act(0)

@@ -10,8 +10,6 @@ import numpy as np
 from goalbound import plugin
 from goalbound.learners.reference import Clairvoyant, FixedPolicy
 from goalbound.models import LinearCSSP
-from goalbound.planning import solve
-from goalbound.simulation import Dirichlet
 
 SEEN: dict[str, Any] = {}
 
@@ -29,17 +27,6 @@ class Declared:
         return SimpleNamespace(policy=self.policy)
 
 
-class Open(Clairvoyant):
-    """Knows the problem, and says what it would do."""
-
-    def __init__(self, problem: LinearCSSP) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
-    def plan(self, context: Any) -> Any:
-        return SimpleNamespace(policy=solve(self.problem.at(context)).policy)
-
-
 @plugin
 def drugs(*, start: list[float] | None = None) -> LinearCSSP:
     """A drug that always works (loss 0.5), one that does in 0.9 or 0.1 of all cases (0.2), and waiting (0.1)."""
@@ -51,11 +38,6 @@ def drugs(*, start: list[float] | None = None) -> LinearCSSP:
 @plugin
 def given(problem: LinearCSSP, *, policy: list[int] | None = None) -> Declared:
     return Declared(problem, [0] * problem.support.states if policy is None else policy)
-
-
-@plugin
-def open_clairvoyant(problem: LinearCSSP) -> Open:
-    return Open(problem)
 
 
 @plugin
@@ -72,11 +54,3 @@ def refuses(problem: LinearCSSP, *, patience: int = 3) -> Clairvoyant:
 @plugin
 def no_learner(problem: LinearCSSP) -> str:
     return "hello"
-
-
-@plugin
-def own_contexts(size: int, *, alpha: float = 1.0) -> Dirichlet:
-    class Mine(Dirichlet):
-        """May keep something to itself."""
-
-    return Mine(np.full(size, alpha))

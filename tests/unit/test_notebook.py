@@ -25,11 +25,5 @@ def test_control_characters_are_shown_not_sent():
     assert cell_text("a\nb") == "a b"
 
 
-def test_numbers_of_numpy_are_numbers():
-    assert [cell_text(value) for value in (np.float64(1.5), np.int64(3), np.bool_(True), np.nan)] == [
-        "1.5", "3", "yes", "nan",
-    ]  # fmt: skip
-
-
 def test_weights_that_are_zero_are_left_out():
     assert weights_text([0.25, 0.0, 0.75], ["a", "b", "c"]) == "0.25 a + 0.75 c"

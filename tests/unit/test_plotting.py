@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from goalbound.errors import InputError
-from goalbound.plotting import SHOWN, Rows, draw_rows, escape_label, new_axes
+from goalbound.plotting import Rows, draw_rows, escape_label, new_axes
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -34,13 +34,6 @@ def test_an_interval_is_a_line_and_an_infinite_end_an_arrow():
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
     assert [text.get_text() for text in axes.texts] == ["x", "y", "z"]
     assert axes.get_xlabel() == "loss"
-
-
-def test_rows_that_are_left_out_are_counted():
-    names = [f"state {place}" for place in range(SHOWN + 5)]
-    axes = draw_rows(Rows(names, point=np.arange(SHOWN + 5.0)), label="value")
-    assert len(axes.get_yticklabels()) == SHOWN
-    assert axes.get_xlabel() == "value (5 more rows are not shown)"
 
 
 def test_dollars_and_control_characters_are_literal():

@@ -215,19 +215,6 @@ def test_every_test_that_sends_ctrl_c_sets_its_handler():
                 assert "ctrl_c" in part.replace(name, "").replace("def ctrl_c", ""), f"{path}: {name}"
 
 
-def test_the_summary_says_which_tests_were_skipped_and_why(without_browser):
-    ended = run_tests(BROWSER_TESTS, PATH=str(without_browser))
-    assert ended.returncode == 0, ended.stdout
-    count = re.search(r"(\d+) skipped in", ended.stdout)[1]
-    assert f'tests/browser: {count} skipped: no chromium here; "make browser" installs it' in ended.stdout
-
-
-def test_where_nothing_was_skipped_the_summary_says_nothing():
-    ended = run_tests("tests/unit/test_suite.py", "-k", "sets_its_handler")
-    assert ended.returncode == 0, ended.stdout
-    assert "skipped" not in ended.stdout
-
-
 @pytest.mark.parametrize(("ci", "code"), [("true", 1), ("false", 0)])
 def test_in_ci_a_browser_that_is_not_there_is_an_error(without_browser, ci, code):
     ended = run_tests(BROWSER_TESTS, "--maxfail", "1", PATH=str(without_browser), CI=ci)

@@ -16,11 +16,11 @@ pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
 
-from goalbound import LRCSSP, SSP, LinearCSSP, Support
+from goalbound import SSP, LinearCSSP
 from goalbound.cli import main
-from goalbound.experiments.progress import Bars, Lines
+from goalbound.experiments.progress import Bars
 from goalbound.models.files import save
-from goalbound.terminal import EscapingStream, console, escape_controls, one_line, table, text_width
+from goalbound.terminal import EscapingStream, escape_controls, one_line, table, text_width
 from tests.support.sweep_events import STORY
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eturned\u2066\x7f"
@@ -79,10 +79,6 @@ def test_escapes_are_shown_and_letters_of_all_scripts_stay():
     assert escape_controls("\U000e0041\udc9b") == r"\U000e0041\udc9b"
 
 
-def test_what_was_made_visible_is_not_changed_again():
-    assert escape_controls(escape_controls(EVIL)) == escape_controls(EVIL)
-
-
 def test_a_line_is_one_line_whatever_breaks_it():
     assert one_line("a\nb\r\nc\u2028d\x85e\x1b[0m") == r"a b c d e\u001b[0m"
 
@@ -117,28 +113,6 @@ def test_names_in_a_problem_are_shown_by_solve_convert_and_check(place, said):
     said("check", "two.npz")
 
 
-def test_a_state_without_a_way_to_the_goal_is_named_visibly(place, said):
-    save(SSP.dense([[0.5]], [[[1.0, 0.0]]], state_names=[f"pit{EVIL}"]), "pit.npz")
-    assert r"pit\u001b]0;owned" in said("solve", "pit.npz")
-    assert r"pit\u001b]0;owned" in said("check", "pit.npz")
-
-
-def test_labels_in_a_file_of_a_model_checker_are_shown_in_errors(place, said):
-    text = (
-        f"@type: MDP\n@parameters\n\n@reward_models\nx{EVIL} y \n@nr_states\n2\n@model\n"
-        "state 0 [1,1] init\n\taction a [0,0]\n\t\t1 : 1\n"
-        f"state 1 [0,0] goal{EVIL}\n\taction a [0,0]\n\t\t1 : 1\n"
-    )
-    Path("evil.drn").write_text(text, encoding="utf-8")
-    assert r"x\u001b]0;owned" in said("solve", "evil.drn")
-    assert r"goal\u001b]0;owned" in said("check", "evil.drn", "--loss", "y", "--goal", "none")
-
-
-def test_words_of_the_user_are_shown_too(place, said):
-    for words in (["solve", EVIL], ["solve", f"{EVIL}.npz"], [EVIL], ["solve", "demo", f"--{EVIL}"], ["run", EVIL]):
-        assert r"\u001b]0;owned" in said(*words), words
-
-
 def test_an_experiment_is_shown_by_check_run_report_and_figures(place, said):
     assert r"failing \u001b]0;owned" in said("check", "evil.toml")
     given = said("run", "evil.toml", "--workers", "1")
@@ -150,28 +124,6 @@ def test_an_experiment_is_shown_by_check_run_report_and_figures(place, said):
     (record,) = Path("out/evil/records").iterdir()
     assert r"seeing \u001b]0;owned" in said("check", str(record))
     assert r"failing \u001b]0;owned" in said("check", "evil.toml", "--try")
-
-
-def test_the_paths_of_figures_are_shown(place, said):
-    pytest.importorskip("matplotlib")
-    said("run", "evil.toml", "--workers", "1", "--quiet", "--set", f"question={EVIL}")
-    assert r"figures\u001b]0;owned" in said("figures", "out/evil", "--out", f"out/figures{EVIL}")
-
-
-@pytest.mark.parametrize("spec", ['name = "\\u001b[2J"', 'name = "a"\n"\\u001b[2J" = 1', "\x1b[2J = 1", "a = '\x9b'"])
-def test_errors_about_a_spec_are_shown(place, said, spec):
-    Path("wrong.toml").write_text(spec, encoding="utf-8")
-    for command in ("check", "run", "report"):
-        assert "goalbound: wrong.toml" in said(command, "wrong.toml")
-
-
-def test_a_learner_in_a_file_is_shown_by_check(place, said):
-    support = Support.full(1, 1)
-    named = Support(
-        support.pair_start, support.pair_action, support.next_start, support.next_state, [f"s{EVIL}"], [f"a{EVIL}"]
-    )
-    LRCSSP(named, 2, loss_floor=0.1).save("learner.npz")
-    assert "a learner" in said("check", "learner.npz")
 
 
 def test_warnings_are_shown(place, said, monkeypatch):
@@ -207,12 +159,6 @@ def test_a_traceback_of_the_command_is_shown():
     assert OBEYED.search(ended.stdout + ended.stderr) is None
 
 
-def test_a_program_that_calls_a_command_gets_its_streams_back(place, capsys):
-    before = sys.stdout, sys.stderr
-    main(["solve", "demmo"])
-    assert (sys.stdout, sys.stderr) == before
-
-
 def test_worker_processes_guard_their_output_too():
     script = (
         "import sys\nfrom goalbound.experiments import executors\n"
@@ -224,15 +170,6 @@ def test_worker_processes_guard_their_output_too():
 
 def evil_story() -> list:
     return [replace(event, label=f"{event.label}{EVIL}") if event.label else event for event in STORY]
-
-
-def test_progress_in_lines_is_shown_on_any_stream():
-    stream = io.StringIO()
-    lines = Lines(stream)
-    for event in evil_story():
-        lines(event)
-    assert r"two\u001b]0;owned" in stream.getvalue()
-    assert OBEYED.search(stream.getvalue()) is None
 
 
 def test_bars_obey_rich_and_not_the_labels(monkeypatch):
@@ -251,13 +188,6 @@ def test_bars_obey_rich_and_not_the_labels(monkeypatch):
         assert r"two\u001b]0;owned" in given
         for part in ("\x1b]", "\x07", "\x9b", "\u202e", "\u2066", "\x7f", "\x1b[2J"):
             assert part not in given, repr(part)
-
-
-def test_a_console_shows_what_it_is_given_and_sends_what_rich_makes():
-    stream = io.StringIO()
-    to = console(stream)
-    to.print(f"a{EVIL}", markup=False, highlight=False, soft_wrap=True)
-    assert stream.getvalue() == f"a{escape_controls(EVIL.replace(chr(7), ''))}\n"  # rich drops the bell itself
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo terminal is of POSIX")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
-from goalbound.baselines import Method, TabularLearner, TabularOptions
+from goalbound.baselines import Method, TabularLearner
 from goalbound.errors import InputError, LearnerError, PlanningStopped
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.planning import solve
@@ -76,123 +74,6 @@ def test_with_much_data_the_plan_is_the_optimal_one(method: str) -> None:
     plan = learner.plan()
     assert plan.policy.tolist() == best.policy.tolist()
     assert plan.values == pytest.approx(best.values, rel=0.15)
-
-
-def test_an_action_that_was_given_stays_and_draws_nothing_more() -> None:
-    learner = TabularLearner(small_problem().support, Method("psrl-ssp"), loss_floor=0.1, rng=np.random.default_rng(7))
-    episode = learner.begin()
-    first = episode.act(0)
-    state = learner._rng.bit_generator.state
-    assert state != np.random.default_rng(7).bit_generator.state
-    assert [episode.act(0) for _ in range(3)] == [first] * 3
-    assert learner._rng.bit_generator.state == state
-
-
-def test_only_posterior_sampling_draws() -> None:
-    for name in METHODS:
-        learner = clinic(name, 2).run(60).learner
-        drawn = learner._rng.bit_generator.state != np.random.default_rng(0).bit_generator.state
-        assert drawn == (name == "psrl")
-
-
-def test_hoeffding_plans_before_every_step_with_an_unknown_pair() -> None:
-    method = Method("hoeffding-ssp", loss_bound=1.0, scale=0.01)
-    learner = TabularLearner(ONE, method, loss_floor=1.0, options=TabularOptions(delta=0.5))
-    # known after 0.01^2 * 5000 * ln(1000 / 0.5) = 0.5 * 7.6009 = 3.80 visits
-    episode = learner.begin()
-    for _ in range(9):
-        episode.observe(Step(0, episode.act(0), 1.0, 0))
-    assert learner._constants.known_after[0] == pytest.approx(0.5 * math.log(2000.0))
-    assert episode.unknown_steps == 4  # with 0, 1, 2 and 3 visits before
-    assert episode.intervals == 4
-
-
-def test_an_attempt_of_uc_ends_after_its_horizon() -> None:
-    learner = TabularLearner(ONE, Method("uc-ssp", scale=0.02), loss_floor=1.0)
-    episode = learner.begin()
-    walk = episode._arrays
-    episode.act(0)
-    assert walk.progress["limit"] == 2  # nothing seen: Q = 0, and |Q^1| <= 1
-    for made in range(3):
-        assert walk.progress["intervals"] == 1
-        assert walk.progress["steps"] == made
-        episode.observe(Step(0, episode.act(0), 1.0, 0))
-    episode.observe(Step(0, episode.act(0), 1.0, 1))  # the fourth step is the first of attempt 1
-    assert walk.progress["intervals"] == 2
-    assert learner._state.totals["retries"] == 1
-    # 3 of 4 steps stayed, and half the radius 0.02 sqrt(8 ln(2 * 4 / 0.1) / 4) = 0.0592 goes to the goal: Q = 0.7204.
-    second = learner.begin()
-    second.act(0)
-    assert second._arrays.progress["limit"] == 3  # Q^2 = 0.519 <= gamma = 1 / sqrt(2) = 0.7071 < Q, so h - 1 = 2
-
-
-def test_epochs_of_bernstein_end_when_visits_double_and_not_at_the_goal() -> None:
-    learner = TabularLearner(ONE, Method("bernstein-ssp"), loss_floor=1.0)
-    stale = []
-    for _ in range(9):
-        episode = learner.begin()
-        episode.observe(Step(0, episode.act(0), 1.0, 1))
-        stale.append(int(learner._state.totals["stale"]))
-    # Epochs begin with 0, 1, 2, 4 and 8 visits, so steps 1, 2, 4 and 8 end one.
-    assert stale == [1, 1, 0, 1, 0, 0, 0, 1, 0]
-
-
-def test_eb_plans_at_powers_of_two_with_the_data_of_then() -> None:
-    learner = TabularLearner(ONE, Method("eb-ssp", scale=1e-9), loss_floor=0.0)
-    for n in range(1, 8):
-        episode = learner.begin()
-        episode.observe(Step(0, episode.act(0), 1.0 if n <= 4 else 0.0, 1))
-    assert learner._state.totals["triggers"] == 3  # 1, 2, 4
-    # Data of 4 visits, all of loss 1 and to the goal; the bonus is negligible.
-    assert learner.plan().values[0] == pytest.approx(1.0, abs=1e-6)
-
-
-def test_eb_doubles_its_bound_when_values_exceed_it() -> None:
-    learner = TabularLearner(ONE, Method("eb-ssp", scale=1e-9), loss_floor=0.0)
-    assert learner.loss_bound == 1.0
-    episode = learner.begin()
-    for _ in range(64):
-        episode.observe(Step(0, episode.act(0), 1.0, 0))
-    episode.act(0)
-    # 64 visits, all back to the state: v = 1 + 64/65 v = 65, and the precision 2^-7 ends the iteration a little before.
-    value = learner.plan().values[0]
-    assert 64.0 < value < 65.0
-    assert learner.loss_bound == 128.0
-
-
-def test_ulcvi_has_the_horizon_of_its_bounds_and_takes_every_pair_in_turn() -> None:
-    method = Method("ulcvi", loss_bound=1.0, time_bound=1.0, episodes=3)
-    assert method.horizon == 26  # 8 ln(24) = 25.42
-    learner = TabularLearner(Support.full(1, 3), method, loss_floor=0.0)
-    actions = []
-    for _ in range(6):
-        episode = learner.begin()
-        actions.append(episode.act(0))
-        episode.observe(Step(0, actions[-1], 1.0, 1))
-    assert actions == [0, 1, 2, 0, 1, 2]  # at scale 1 all lower values are 0: the fewest visits decide
-
-
-def test_an_interval_of_ulcvi_has_so_many_steps() -> None:
-    learner = TabularLearner(ONE, Method("ulcvi", loss_bound=1.0, time_bound=1.0, episodes=3), loss_floor=0.0)
-    episode = learner.begin()
-    counted = []
-    for _ in range(53):
-        action = episode.act(0)
-        counted.append(episode.intervals)
-        episode.observe(Step(0, action, 1.0, 0))
-    assert counted == [1] * 26 + [2] * 26 + [3]
-
-
-def test_epochs_of_psrl_end_when_goals_outnumber_those_before() -> None:
-    learner = TabularLearner(ONE, Method("psrl-ssp"), loss_floor=0.1)
-    ends = []
-    for n in range(1, 20):
-        episode = learner.begin()
-        episode.observe(Step(0, episode.act(0), 1.0, 1))
-        if learner._state.totals["stale"]:
-            ends.append(n)
-    # Epochs have 1, 2, 3, ... goals unless visits double first: 1, 1 + 1 (1 doubles), 2 + 2, then 3 and 4 and 5 goals.
-    assert ends == [1, 2, 4, 7, 11, 16]
 
 
 def test_a_context_is_refused_with_what_to_do() -> None:

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from goalbound.baselines import Method
 from goalbound.baselines.methods import uc
-from goalbound.baselines.planning import follow_policy, mark_dirty, record
+from goalbound.baselines.planning import mark_dirty, record
 from goalbound.baselines.planning import replan as generic_replan
 from goalbound.baselines.planning import update_sets as generic_update_sets
 from goalbound.baselines.protocol import kernel_of
 from goalbound.baselines.state import LearnerState, copied
 from goalbound.planning.kernels.value_iteration import optimistic_row
-from tests.support.tabular_kernels import Arguments, arguments, filled, place
+from tests.support.tabular_kernels import Arguments, filled, place
 
 UC = Method("uc-ssp", scale=0.02)
 SWEEPS = 10**6
@@ -29,31 +29,6 @@ def planned(seed: int) -> Arguments:
     case = filled(UC, seed).case
     assert replan.python(case.constants, case.learner, case.learner.main, 1e-9, SWEEPS)
     return case
-
-
-def waiting(learner: LearnerState) -> list[int]:
-    return learner.main.dirty[: learner.main.dirty_count[0]].tolist()
-
-
-def test_a_pair_waits_once_however_often_it_was_visited() -> None:
-    case = planned(0)
-    for pair in (4, 1, 4, 4):
-        mark_dirty.python(case.learner.main, pair)
-    assert waiting(case.learner) == [4, 1]
-    assert np.flatnonzero(case.learner.main.is_dirty).tolist() == [1, 4]
-
-
-def test_only_pairs_that_wait_are_looked_at() -> None:
-    case = planned(0)
-    for pair in (1, 4):
-        case.record(pair, 0, 1.0)
-    mark_dirty.python(case.learner.main, 4)
-    counts, used = case.learner.counts, case.learner.visits_used
-    update_sets.python(case.constants, case.learner, case.learner.main)
-    assert waiting(case.learner) == []
-    assert not case.learner.main.is_dirty.any()
-    assert used[4] == counts.visits[4]
-    assert used[1] == counts.visits[1] - 1
 
 
 def test_a_few_changes_cost_their_states_and_many_a_sweep() -> None:
@@ -71,21 +46,6 @@ def test_a_few_changes_cost_their_states_and_many_a_sweep() -> None:
         mark_dirty.python(case.learner.main, pair)
     update_sets.python(case.constants, case.learner, case.learner.main)
     assert progress["residual"] == np.inf
-
-
-def test_a_plan_that_is_precise_enough_is_kept() -> None:
-    case = planned(0)
-    sweeps = int(case.learner.totals["sweeps"])
-    assert replan.python(case.constants, case.learner, case.learner.main, 1e-6, SWEEPS)
-    assert case.learner.totals["sweeps"] == sweeps
-
-
-def test_a_plan_that_is_cut_short_says_so() -> None:
-    case = filled(Method("uc-ssp", scale=1e-6), 1).case
-    constants = case.constants._replace(policy_iteration=False)
-    assert not replan.python(constants, case.learner, case.learner.main, 1e-9, 1)
-    assert case.learner.totals["sweeps"] == 1
-    assert replan.python(constants, case.learner, case.learner.main, 1e-9, SWEEPS)
 
 
 def optimistic_kernel(learner: LearnerState) -> NDArray[np.float64]:
@@ -136,16 +96,6 @@ def test_planning_again_after_a_few_steps_is_planning_from_scratch(seed: int) ->
     assert learner.main.iteration.policy.tolist() == cold.main.iteration.policy.tolist()
 
 
-def test_the_attempt_by_hand() -> None:
-    # Nothing was seen: every pair leads to the goal, |Q| = 0, and H = 2 is the least there is.
-    case = arguments(UC)
-    case.episode.progress["number"] = 1
-    assert begin_attempt.python(case.constants, case.learner, case.episode, SWEEPS)
-    assert case.episode.progress["limit"] == 2
-    assert case.episode.policy.tolist() == [0, 2, 4]
-    assert case.learner.main.iteration.values.tolist() == [0.1, 0.1, 0.1, 0.0]
-
-
 @pytest.mark.parametrize(("number", "gamma"), [(1, 1.0), (4, 0.5), (100, 0.1)])
 def test_the_first_attempt_of_episode_k_ends_with_probability_one_less_root_k(number: int, gamma: float) -> None:
     case, other = planned(2), planned(2)
@@ -155,37 +105,7 @@ def test_the_first_attempt_of_episode_k_ends_with_probability_one_less_root_k(nu
     assert case.episode.progress["limit"] == attempt_length.python(other.learner, other.learner.main, gamma, SWEEPS)
 
 
-def test_later_attempts_play_for_the_shortest_way_and_are_counted() -> None:
-    case = planned(2)
-    case.episode.progress["number"], case.episode.progress["intervals"] = 100, 1
-    case.learner.totals["retries"] = 3
-    assert begin_attempt.python(case.constants, case.learner, case.episode, SWEEPS)
-    assert case.learner.totals["retries"] == 4
-    unit = case.learner.unit
-    assert unit.sets.losses.tolist() == [1.0] * 6
-    assert case.episode.policy.tolist() == unit.iteration.policy.tolist()
-    # 1 / sqrt(3 + 1), whatever the number of the episode
-    assert case.episode.progress["limit"] == attempt_length.python(case.learner, unit, 0.5, SWEEPS)
-
-
-def test_an_attempt_is_planned_as_precisely_as_the_steps_so_far_ask_for() -> None:
-    case = filled(Method("uc-ssp", scale=1e-3), 3).case
-    case.learner.totals["steps"] = 999
-    for least in (0.1, 1e-6):
-        assert plan_attempt.python(case.constants, case.learner, case.learner.main, case.episode, least, 0.5, SWEEPS)
-        assert case.learner.main.iteration.progress["residual"] <= least / (2 * 1000)
-
-
 def test_an_attempt_longer_than_all_sweeps_does_not_come_to_an_end() -> None:
     case = planned(2)
     case.episode.progress["number"] = 10**12  # 1 / sqrt(k) = 1e-6 takes more than a few powers
     assert not begin_attempt.python(case.constants, case.learner, case.episode, 3)
-
-
-def test_an_episode_follows_a_copy_of_its_policy() -> None:
-    case = planned(2)
-    follow_policy.python(case.learner.main.iteration, case.episode)
-    followed = case.episode.policy.tolist()
-    assert followed == case.learner.main.iteration.policy.tolist()
-    case.learner.main.iteration.policy[:] = -1
-    assert case.episode.policy.tolist() == followed

@@ -25,23 +25,6 @@ def taught(method: Method) -> Arguments:
     return case
 
 
-def test_steps_are_counted_in_the_order_in_which_next_states_came() -> None:
-    case = taught(Method("uc-ssp"))
-    counts = case.learner.counts
-    assert (counts.visits[0], counts.goals[0], counts.seen[0]) == (8, 2, 2)
-    assert counts.seen_state[:2].tolist() == [2, 0]
-    assert counts.seen_count[:2].tolist() == [4, 2]
-    assert counts.seen_index[:4].tolist() == [1, -1, 0, -1]
-    assert (counts.loss_sums[0], counts.square_sums[0]) == (4.0, 2.25)
-
-
-def test_the_optimistic_loss_is_the_mean_less_its_radius() -> None:
-    case = taught(Method("uc-ssp", scale=SCALE))
-    assert case.learner.main.sets.losses[0] == pytest.approx(0.5 - SCALE * sqrt(log(4 * 6 * 64 / DELTA) / 16))
-    wide = taught(Method("uc-ssp"))
-    assert wide.learner.main.sets.losses[0] == 0.1  # the floor
-
-
 @pytest.mark.parametrize(
     ("method", "radius"),
     [
@@ -68,21 +51,3 @@ def test_bernstein_takes_from_every_next_state_and_drops_the_empty_ones() -> Non
     assert case.row() == pytest.approx({s: p - 0.01 * (28 * a + 4 * sqrt(p * a)) for s, p in {2: 0.5, 0: 0.25}.items()})
     narrow = taught(Method("bernstein-ssp", scale=0.015))
     assert list(narrow.row()) == [2]  # 0.25 - 0.015 (28 a + 2 sqrt(a)) < 0, a = 0.772
-
-
-def test_the_bonus_of_visgo() -> None:
-    case = taught(Method("eb-ssp", scale=SCALE))
-    iota = log(12 * 6 * 4 * 64 / DELTA)
-    assert case.learner.bonus.rate[0] == pytest.approx(iota / N)
-    assert case.learner.bonus.flat[0] == pytest.approx(2 * sqrt(2) * sqrt(0.5 * iota / N))
-    assert case.learner.bonus.steep[0] == pytest.approx(2 * sqrt(2) * sqrt(4 * iota) / N)
-    assert case.row() == {2: 0.5, 0: 0.25}
-
-
-def test_the_bonus_of_ulcvi() -> None:
-    method = Method("ulcvi", loss_bound=2.0, time_bound=1.0, episodes=3, scale=SCALE)
-    case = taught(method)
-    rate = log(12 * 6 * 26 * 4 * 64 / DELTA) / N
-    assert case.learner.bonus.rate[0] == pytest.approx(rate)
-    assert case.learner.bonus.flat[0] == pytest.approx(SCALE * (sqrt(2 * (0.28125 - 0.25) * rate) + 5 * rate))
-    assert case.learner.bonus.steep[0] == pytest.approx(SCALE * 62 * 26**3 * 3 * rate)

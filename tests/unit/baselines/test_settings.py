@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from goalbound.baselines import Method, TabularLearner, TabularOptions, TabularSettings
@@ -65,10 +64,3 @@ def test_a_table_that_is_too_large_is_refused_before_it_is_made() -> None:
     method = Method("ulcvi", loss_bound=1.0, time_bound=1e8, episodes=10)
     with pytest.raises(InputError, match=r"50,000,000 entries; give a smaller time_bound"):
         TabularLearner(ONE, method, loss_floor=0.0)
-
-
-def test_hoeffding_knows_a_pair_after_the_visits_of_its_formula() -> None:
-    method = Method("hoeffding-ssp", loss_bound=2.0, scale=0.5)
-    learner = TabularLearner(ONE, method, loss_floor=0.25, options=TabularOptions(added_loss=0.25))
-    # 0.5^2 * (5000 * 2^2 * 1 / 0.5^2) * ln(1000 * 2 * 2 / (0.1 * 0.5)) = 20000 ln(80000)
-    assert learner._constants.known_after == pytest.approx(np.full(2, 20000.0 * np.log(80000.0)))

@@ -2,10 +2,10 @@
 
 import os
 
-from goalbound import LRCSSP, SSP, LinearCSSP
+from goalbound import SSP, LinearCSSP
 from goalbound.models.files import save
 from goalbound.problems import treatment_ladder
-from tests.support.commands import records, strict
+from tests.support.commands import strict
 
 
 def test_an_experiment_is_checked_without_running_it(place, run):
@@ -44,25 +44,6 @@ def test_a_problem_is_checked_by_its_file(place, run):
     code, out, err = run("check", "closed.npz")
     assert (code, out) == (2, "")
     assert "closed.npz: component 1: there is no proper policy from state 0" in err
-
-
-def test_a_learner_is_identified_by_its_checkpoint(place, run):
-    learner = LRCSSP(treatment_ladder(3).support, 3, loss_floor=0.1)
-    waiting = learner.begin([1.0, 0.0, 0.0])
-    waiting.act(2)
-    learner.save("learner.npz")
-    code, out, _ = run("check", "learner.npz")
-    assert code == 0
-    assert out.startswith("learner.npz: a learner; LRCSSP(3 states, 9 pairs,")
-    assert out.endswith("loss floor 0.1, loss bound 1 (found by doubling); 1 open episode\n")
-
-
-def test_a_record_is_identified_by_its_file(done, run):
-    name = next(iter(records("out/small")))
-    code, out, _ = run("check", f"out/small/records/{name}")
-    assert code == 0
-    assert "a record; " in out
-    assert "20 episodes, expected regret " in out
 
 
 def test_a_file_of_fit_is_checked_as_such(place, run):

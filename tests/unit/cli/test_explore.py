@@ -6,8 +6,6 @@ import pytest
 
 from goalbound import LRCSSP, widths
 from goalbound.cli import main
-from goalbound.cli.arguments import UsageError
-from goalbound.cli.explore import parse_grid
 from goalbound.experiments.record_file import write_record
 from goalbound.experiments.registry import Component
 from goalbound.experiments.run import run
@@ -80,31 +78,19 @@ def test_plug_ins_and_problems_in_files_are_found_in_the_current_folder_and_besi
         assert "ladder.npz" in (tmp_path / "page.html").read_text()
 
 
-def test_a_page_without_a_place_goes_to_out(capsys, files, monkeypatch):
-    monkeypatch.chdir(files)
-    _, out, err = explore(capsys, "problem.npz", "--seconds", "1")
-    assert out == "out/explore-problem.html"
-    assert "searching for B* and T* over all contexts, 1 s at most (--seconds)" in err
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["windy-gird"], 'no problem is called "windy-gird"'),
         (["nowhere.npz"], "nowhere.npz: no such file"),
-        (["nowhere.npz", "--contexts", "3"], "nowhere.npz: no such file"),
         (["windy-grid", "--grid", "4"], '--grid "4" is no grid; give rows x columns'),
         (["treatment-ladder", "--grid", "1x2"], "has no place on a grid"),
-        (["windy-grid", "--seed", "1"], "windy-grid is a problem; --seed is not for that"),
         (["windy-grid", "--learner", "a"], "windy-grid is a problem; --learner is not for that"),
         (["learner.npz", "--records"], "learner.npz is a learner; --records is not for that"),
-        (["learner.npz", "--set", "rows=2"], "for the problem of --truth, which is not given"),
         (["learner.npz", "--truth", "windy-grid"], "components, those of the problem"),
-        (["run.parquet", "--truth", "windy-grid"], "run.parquet is a run; --truth is not for that"),
         (["run.parquet", "--learner", "b"], 'no learner of the experiment is called "b"; there are "LR-CSSP"'),
         (["run.parquet", "--views", "0"], "'0' is not a whole number from 1 on"),
         (["."], ". has no spec.toml"),
-        ([], "PROBLEM|RUN (it comes before the options)"),
     ],
 )
 def test_wrong_input_is_one_clear_line(capsys, files, monkeypatch, words, said):
@@ -113,11 +99,3 @@ def test_wrong_input_is_one_clear_line(capsys, files, monkeypatch, words, said):
     assert code == 2
     assert said in err
     assert err.count("\n") == 1
-
-
-def test_grids_are_rows_and_columns():
-    assert parse_grid("4x12") == (4, 12)
-    assert parse_grid(None) is None
-    for wrong in ("4", "4x", "x4", "-1x4", "4x4x4"):
-        with pytest.raises(UsageError, match="rows x columns"):
-            parse_grid(wrong)

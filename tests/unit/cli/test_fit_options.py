@@ -7,7 +7,7 @@ import pytest
 from goalbound import LossScale
 from goalbound.adapters.covariates import Hats
 from goalbound.cli.arguments import UsageError, parser
-from goalbound.cli.fit_options import FitOptions, described, fit_options, is_fit_file
+from goalbound.cli.fit_options import FitOptions, described, fit_options
 from goalbound.errors import InputError
 
 TICKETS = """goal = "closed"
@@ -70,14 +70,6 @@ def test_a_map_and_its_columns_are_missed_in_words_of_the_command_line(read):
         assert "covariate_map" not in str(caught.value)
         assert "LogColumns" not in str(caught.value)
     assert read(without_columns, "--covariates", "seats").columns.covariates == ("seats",)
-
-
-def test_files_of_fit_and_experiments_are_told_apart():
-    keys = ("name", "episodes", "problems", "learners")
-    assert is_fit_file({"goal": "closed"}, keys)
-    assert is_fit_file({"columns": {}, "gaol": "closed"}, keys)  # misspelt, and of fit
-    assert not is_fit_file({"name": "first", "problems": [], "loss": {}}, keys)
-    assert not is_fit_file({}, keys)
 
 
 def test_a_file_is_described_after_it_was_checked(tmp_path):

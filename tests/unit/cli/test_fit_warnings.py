@@ -71,34 +71,6 @@ def test_a_loss_floor_that_losses_contradict_is_a_warning_and_no_proof(folder, r
     assert found["caveats"] == ["the losses of the log contradict the loss floor that was declared"]
 
 
-def test_mean_losses_that_may_be_low_by_chance_are_said_and_no_more(folder, run):
-    code, out, _ = run(*tickets(folder, cap=1000), "--loss-floor", "6", "--out", "learner.npz")
-    assert code == 0
-    assert "- mean losses below the loss floor (6 EUR), perhaps by chance: ask in new: 5 EUR in 60 steps" in out
-    assert "contradict" not in out
-
-
-def test_ten_skipped_rows_are_printed_and_all_are_in_json(folder, run):
-    words = [*tickets(folder, spoilt=12), "--errors", "skip", "--report", "page.html"]
-    code, out, _ = run(*words)
-    assert code == 0
-    assert "skipped rows:\n  row 0 (line 2), column \"eur\": '?' is not a number\n" in out
-    assert out.count("'?' is not a number") == 10
-    assert "  ... and 2 more; --json lists all\n" in out
-    found = json.loads(run(*words, "--json")[1])["skipped_rows"]
-    assert len(found) == 12
-    assert found[1] == {"row": 2, "line": 4, "column": "eur", "reason": "'?' is not a number", "outcome": True}
-
-
-def test_a_learner_that_is_there_is_refused_in_words_of_the_command_line(folder, run):
-    words = [*tickets(folder), "--out", "learner.npz"]
-    assert run(*words)[0] == 0
-    code, _, err = run(*words)
-    assert (code, err) == (
-        2, "goalbound: learner.npz exists; write elsewhere, or replace it with --overwrite\n"
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("option", ["--out", "--report"])
 def test_a_folder_that_is_missing_is_named_before_the_log_is_read(folder, run, option):
     code, _, err = run("fit", "no.csv", option, "sub/file.npz")
@@ -107,12 +79,3 @@ def test_a_folder_that_is_missing_is_named_before_the_log_is_read(folder, run, o
     )  # fmt: skip
     (folder / "sub").write_text("")
     assert "the folder sub is no folder" in run("fit", "no.csv", option, "sub/file.npz")[2]
-
-
-def test_a_covariate_that_is_missing_is_under_its_own_column(folder, run):
-    words = tickets(folder)
-    text = (folder / "tickets.csv").read_text().replace("0,0,new,ask,4,closed,0", "0,0,new,ask,4,closed,", 1)
-    (folder / "tickets.csv").write_text(text)
-    code, _, err = run(*words, "--out", "learner.npz")
-    assert code == 2
-    assert 'row 0 (line 2), column "seats": the value is missing' in err

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html.parser import HTMLParser
-
-import pytest
 
 from goalbound import LossScale
 from goalbound.adapters.covariates import Hats
@@ -88,25 +85,3 @@ def test_names_of_the_log_are_text_on_the_page():
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "&lt;b&gt;much&lt;/b&gt;" in text
-
-
-def test_skipped_rows_are_listed_with_their_reasons_and_many_are_counted():
-    few = page({**table(), "minutes": [6, -1, 30]}, errors="skip")
-    assert "the loss -1 is negative" in few
-    count = 300
-    many = {
-        "case": list(range(count)), "time": list(range(count)), "state": ["sick"] * count, "action": ["rest"] * count,
-        "minutes": [6] + [-1] * (count - 1), "next_state": ["well"] * count, "age": [50] * count,
-    }  # fmt: skip
-    text = page(many, errors="skip")
-    assert "299 rows left out" in text
-    assert "... and 99 more rows." in text
-    assert len(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)) < 100_000
-
-
-@pytest.mark.parametrize("loss", [0, 60])
-def test_all_losses_alike_are_drawn_too(loss):
-    text = page({**table(), "minutes": [loss] * 3})
-    data = json.loads(re.search(r'id="page-data">(.*?)</script>', text, re.DOTALL)[1])
-    (drawn,) = data["charts"]["losses"]["traces"]
-    assert sum(drawn["y"]) == 3

@@ -3,21 +3,10 @@
 import numpy as np
 import pytest
 
-from goalbound.experiments.registry import PROBLEMS
-from goalbound.experiments.registry.problems import ENVIRONMENTS
 from goalbound.models import SSP
 from goalbound.models.files import load, save
 from goalbound.problems import CATALOG
 from tests.support.commands import strict
-
-
-def test_the_worlds_of_gymnasium_are_listed_among_the_problems(run):
-    _, out, _ = run("problems")
-    listing = strict(run("problems", "--json")[1])
-    environments = [one["name"] for one in listing if one["environment"] == "gymnasium"]
-    assert environments == [entry.name for entry in ENVIRONMENTS]
-    assert [one["name"] for one in listing] == list(PROBLEMS.entries)
-    assert all(name in out for name in PROBLEMS.entries)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +65,6 @@ def test_files_that_are_no_models_or_need_a_word_more_are_one_line_too(run, tmp_
         code, out, err = run("solve", *words)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert message in err
-
-
-def test_a_folder_with_the_name_of_a_built_in_problem_does_not_hide_it(run, tmp_path, monkeypatch):
-    (tmp_path / "demo").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert run("solve", "demo")[0] == 0
 
 
 @pytest.mark.parametrize("command", ["solve", "check", "convert"])

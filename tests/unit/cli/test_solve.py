@@ -6,12 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from goalbound import LinearCSSP, __version__
 from goalbound.logs import read_log
 from goalbound.models import SSP
 from goalbound.models.files import save
-from goalbound.planning import Status, solve
-from goalbound.planning.solution import Solution
+from goalbound.planning import solve
 from goalbound.problems import CATALOG, windy_grid
 from tests.support.commands import in_a_process, strict
 
@@ -52,17 +50,6 @@ def test_the_json_of_all_contexts_agrees_with_the_planner_to_the_bit(run):
     assert calm == {"proper": False, "may_never_arrive_from": list(range(8)), "steps_from_start": "Infinity"}
 
 
-def test_json_says_where_it_comes_from(run):
-    _, out, _ = run("solve", "demo", "--context", "calm", "--tolerance", "1e-6", "--json")
-    found = strict(out)
-    assert (found["goalbound"], found["problem"], found["tolerance"]) == (__version__, "demo", 1e-6)
-    assert (found["status"], found["unreachable"], found["loss_scale"]) == ("converged", "refuse", 1.0)
-    assert found["sizes"] == {"states": 23, "pairs": 115, "transitions": 341, "components": 3}
-    assert found["components"] == ["calm", "west wind", "north wind"]
-    assert len(found["contexts"]) == 1
-    assert found["contexts"][0]["states"][0]["name"] == "row 1, column 1"
-
-
 def test_people_see_twenty_states_unless_they_ask_for_all(run):
     _, short, _ = run("solve", "demo", "--context", "calm")
     _, whole, _ = run("solve", "demo", "--context", "calm", "--all")
@@ -70,14 +57,6 @@ def test_people_see_twenty_states_unless_they_ask_for_all(run):
     assert "... and 3 more states (--all shows them)" in short
     assert whole.count("\nrow ") == 23
     assert "more state" not in whole
-
-
-def test_the_columns_of_a_table_are_aligned(run):
-    _, out, _ = run("solve", "demo", "--context", "calm")
-    lines = out.splitlines()
-    head = next(at for at, line in enumerate(lines) if line.startswith("state "))
-    rows = [line for line in lines[head + 1 :] if not line.startswith("...")]
-    assert {len(line) for line in rows} == {len(lines[head])}
 
 
 def test_values_of_a_file_are_in_its_own_unit_and_as_losses(run, drn):
@@ -153,51 +132,12 @@ def test_a_state_that_cannot_arrive_is_refused_or_excluded(run, pit):
     assert float(state["value"]) == np.inf
 
 
-def test_a_context_without_a_proper_policy_is_named(run, tmp_path):
-    open_door = SSP.dense([[0.5]], [[[0.0, 1.0]]])
-    closed = SSP.dense([[0.5]], [[[1.0, 0.0]]])
-    LinearCSSP.mix([open_door, closed], component_names=["open", "closed"]).save(tmp_path / "door.npz")
-    code, _, err = run("solve", str(tmp_path / "door.npz"))
-    assert code == 2
-    assert err.startswith("goalbound: context closed: no policy reaches the goal")
-
-
-def test_a_problem_with_one_component_is_solved_there(run, tmp_path):
-    LinearCSSP.mix([SSP.dense([[0.5]], [[[0.0, 1.0]]])]).save(tmp_path / "one.npz")
-    code, out, _ = run("solve", str(tmp_path / "one.npz"), "--json")
-    assert code == 0
-    assert strict(out)["contexts"][0]["context"] == [1.0]
-
-
 def test_an_answer_that_did_not_converge_is_identified_by_the_exit_code_and_on_stderr(run):
     code, out, err = run("solve", "demo", "--context", "calm", "--tolerance", "1e-17", "--json")
     assert code == 3
     assert err.startswith("goalbound: context calm: stopped by rounding")
     assert err.count("\n") == 1
     assert strict(out)["status"] == strict(out)["contexts"][0]["status"] == "rounding"
-
-
-def test_the_start_may_be_a_law(run, tmp_path):
-    save(SSP.dense([[0.5], [0.25]], [[[0, 0, 1.0]], [[0, 0, 1.0]]], start=[0.5, 0.5]), tmp_path / "law.npz")
-    _, out, _ = run("solve", str(tmp_path / "law.npz"))
-    assert "from the start (mean over 2 start states): value 0.375, expected steps 1" in out
-    _, out, _ = run("solve", str(tmp_path / "law.npz"), "--json")
-    start = strict(out)["contexts"][0]["start"]
-    assert start["lower"] <= 0.375 <= start["upper"]
-
-
-def test_a_certificate_that_found_nothing_is_written_as_infinite(run, monkeypatch):
-    def hopeless(ssp, **_):
-        found = solve(ssp)
-        return Solution(
-            found.values, found.policy, 0.0 * found.lower, np.append(np.full(23, np.inf), 0.0), 1, Status.ROUNDING, ssp
-        )
-
-    monkeypatch.setattr("goalbound.cli.solve.solve", hopeless)
-    code, out, err = run("solve", "demo", "--context", "calm", "--json")
-    assert code == 3
-    assert strict(out)["contexts"][0]["start"]["upper"] == strict(out)["width"] == "Infinity"
-    assert "(width inf)" in err
 
 
 @pytest.mark.parametrize("words", [["solve", "demo"], ["solve", "demo", "--context", "calm", "--json"], ["problems"]])

@@ -88,15 +88,3 @@ def test_every_column_of_a_record_is_one_of_the_history_and_each_name_is_said_on
     names = [column.name for column in columns.COLUMNS]
     assert len(set(names)) == len(names)
     assert all(column.heading and column.meaning for column in columns.COLUMNS)
-
-
-def test_a_column_that_only_the_loop_knows_comes_through_the_history() -> None:
-    values = np.arange(3)
-    one = History(
-        loss=np.ones(3), optimal_loss=np.ones(3), expected_regret=np.zeros(3), steps=np.ones(3, dtype=int),
-        intervals=np.zeros(3, dtype=int), unknown_steps=np.zeros(3, dtype=int), abandoned=np.zeros(3, dtype=bool),
-        start=np.zeros(3, dtype=int), contexts=np.ones((3, 1)), seed=0, step_limit=9, others={"replans": values},
-    )  # fmt: skip
-    both = History.concatenate([one, one])
-    assert Column("replans", "plans", "new plans", np.int64).values_in(both).tolist() == [0, 1, 2, 0, 1, 2]
-    assert both.column("steps").tolist() == [1] * 6

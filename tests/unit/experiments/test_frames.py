@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pyarrow
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goalbound.csv_cells import csv_text
 from goalbound.experiments import columns
 from goalbound.experiments.frames import (
-    curves_table,
     episodes_table,
     policies_table,
     summary_table,
@@ -59,27 +57,6 @@ def test_the_frame_has_the_records_to_the_bit(runs, data):
             assert back.tobytes() == records[name].table[column].tobytes()
 
 
-def test_labels_that_settings_tell_apart_are_those_of_the_summary():
-    specs = [synthetic.run_spec("A", label="same", settings={"scale": scale}) for scale in (1.0, 0.1)]
-    records = [synthetic.record(one, synthetic.power(1.0, 0.5)) for one in specs]
-    learners = set(episodes_table(records).column("learner").to_pylist())
-    assert (
-        learners == {group.learner for group in summarize(records).groups} == {"same (scale 1.0)", "same (scale 0.1)"}
-    )
-
-
-def test_curves_are_those_of_the_summary():
-    frame = curves_table(SUMMARY).to_pandas()
-    for group in SUMMARY.groups:
-        rows = frame[(frame["problem"] == group.problem) & (frame["learner"] == group.learner)]
-        curve = group.regret_curve
-        assert tuple(rows["episode"]) == curve.episode
-        assert tuple(rows["expected_regret"]) == curve.mean
-        assert tuple(rows["expected_regret_low"]) == curve.low
-        assert tuple(rows["expected_regret_high"]) == curve.high
-        assert rows["known_share"].isna().all() == (group.known_curve is None)
-
-
 def test_the_summary_is_that_of_the_csv():
     table = summary_table(SUMMARY)
     rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
@@ -107,17 +84,3 @@ def test_policies_have_a_row_for_each_context_and_state_with_names():
     assert [(row["weight_0"], row["weight_1"], row["learned_gap"]) for row in rows] == [
         (1.0, 0.0, 0.5), (1.0, 0.0, 0.5), (0.25, 0.75, None), (0.25, 0.75, None),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["policies", "actions"])
-def test_runs_without_policies_have_no_rows(name):
-    table = policies_table([with_policies(**{name: None})])
-    assert table.num_rows == 0
-    assert "learned_action" in table.column_names
-
-
-def test_no_records_are_empty_tables():
-    nothing = summarize([])
-    for table in (episodes_table([]), curves_table(nothing), summary_table(nothing), policies_table([])):
-        assert table.num_rows == 0
-        assert "learner" in table.column_names

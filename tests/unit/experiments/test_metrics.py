@@ -7,14 +7,8 @@ import pytest
 
 from goalbound.experiments.metrics import cumulative_at, curve_episodes, growth_exponent
 from goalbound.experiments.records import kept_episodes
-from goalbound.experiments.summary import summarize
 from goalbound.simulation.history import History
 from tests.support.synthetic import power, record, run_spec
-
-
-def flat(total):
-    """The same regret from the first episode on."""
-    return power(total, 0.0)
 
 
 @pytest.mark.parametrize("exponent", [0.5, 2.0 / 3.0, 1.0])
@@ -35,17 +29,6 @@ def test_where_all_rows_are_kept_the_exponent_is_that_of_the_history():
     )  # fmt: skip
     made = record(run_spec(episodes=1500), lambda episode: np.cumsum(each))
     assert growth_exponent(made)[0] == pytest.approx(history.growth_exponent(), abs=1e-12)
-
-
-def test_no_regret_and_too_few_episodes_have_no_exponent_but_a_reason():
-    assert growth_exponent(record(run_spec(), flat(0.0))) == (None, "no regret")
-    assert growth_exponent(record(run_spec(), flat(1e-10))) == (None, "no regret")  # rounding of certified values
-    late = record(run_spec(), lambda episode: np.maximum(episode - 20.0, 0.0))
-    assert growth_exponent(late) == (None, "no regret before the last decade")
-    assert growth_exponent(record(run_spec(episodes=9), power(1.0, 0.5))) == (None, "9 episodes are less than a decade")
-    (group,) = summarize([record(run_spec(episodes=5), flat(2.0))]).groups
-    assert group.exponent.mean is None
-    assert group.exponent.note == "5 episodes are less than a decade"
 
 
 def test_curves_stand_on_kept_rows_and_are_straight_between_them():

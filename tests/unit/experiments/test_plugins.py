@@ -2,17 +2,14 @@
 
 import os
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pydantic")
 
-import goalbound
 from goalbound.cli import main
 from goalbound.errors import InputError
-from goalbound.experiments.plugins import Plugins
 from goalbound.experiments.spec import ExperimentSpec
 
 SPEC = """
@@ -145,11 +142,6 @@ def test_a_plug_in_is_allowed_by_the_name_of_its_module(place, name):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins=[name])
 
 
-def test_one_word_is_not_taken_for_a_list_of_letters(place):
-    with pytest.raises(InputError, match=r'give a list, such as \["walks"\]'):
-        ExperimentSpec.load(spec_of(place, "walks:walk"), plugins="walks")
-
-
 def test_a_name_that_is_beside_the_spec_and_elsewhere_is_refused(place):
     (place / "statistics.py").write_text("from walks import walk\n")
     with pytest.raises(InputError, match=r"statistics.*is beside the spec.*and elsewhere.*rename"):
@@ -161,29 +153,6 @@ def test_a_module_that_cannot_be_imported_is_one_error(place, content):
     (place / "walks.py").write_text(content)
     with pytest.raises(InputError, match=r'learners\[0\].use: "walks:walk" cannot be imported \(.*installed'):
         ExperimentSpec.load(spec_of(place, "walks:walk"), plugins=["walks"])
-
-
-def test_a_default_that_no_record_can_hold_is_reported(place):
-    with pytest.raises(InputError, match=r"learners\[0\]: walks:endless has patience = inf"):
-        ExperimentSpec.load(spec_of(place, "walks:endless"), plugins=["walks"])
-
-
-def test_a_package_that_is_allowed_allows_what_is_in_it_and_nothing_that_only_begins_alike():
-    plugins = Plugins(("walks", "far.off"))
-    assert [plugins.allows(name) for name in ("walks", "walks.inner", "walkson", "far", "far.off.more")] == [
-        True, True, False, False, True,
-    ]  # fmt: skip
-
-
-def test_functions_classes_and_partials_can_be_marked_and_nothing_else():
-    def made(problem):
-        return problem
-
-    assert goalbound.plugin(made) is made
-    assert goalbound.plugin(partial(made, 1)).func is made
-    for thing in (3, len):
-        with pytest.raises(InputError, match="plugin marks functions and classes"):
-            goalbound.plugin(thing)
 
 
 def test_marking_needs_no_extra_and_goalbound_stays_cheap_to_import():

@@ -3,8 +3,7 @@ import json
 
 import pytest
 
-from goalbound.errors import InputError
-from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, progress_reporter, silent
+from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, progress_reporter
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import HERE, small_spec
 from tests.support.sweep_events import STORY
@@ -58,26 +57,6 @@ def test_bars_end_with_a_plain_line_and_do_not_take_labels_for_markup():
     given(progress)
     assert "one [red]: expected regret 5" in stream.getvalue()
     assert "ended after 3.0 s" in stream.getvalue().splitlines()[-1]
-
-
-def test_the_bar_counts_the_runs_that_have_ended(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    stream = Terminal()
-    bars = Bars(stream)
-
-    given(bars, STORY[:-1])
-    bars._live.refresh()
-    given(bars, STORY[-1:])
-
-    assert "2/2" in stream.getvalue()
-
-
-def test_the_style_follows_the_stream_and_unknown_ones_are_refused():
-    assert isinstance(progress_reporter(io.StringIO()), Lines)
-    assert isinstance(progress_reporter(style="json"), JsonLines)
-    assert progress_reporter(style="none") is silent
-    with pytest.raises(InputError, match='there is no progress "xml"'):
-        progress_reporter(style="xml")
 
 
 @pytest.mark.parametrize("workers", [1, 2])

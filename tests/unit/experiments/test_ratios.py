@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from goalbound.experiments.ratios import format_ratios, learner_ratios, ratios_as_json, start_of
+from goalbound.experiments.ratios import format_ratios, learner_ratios
 from goalbound.experiments.summary import RunGroup
 from goalbound.learners.card import NONE, ORACLE
 
@@ -53,34 +52,11 @@ def test_a_ratio_is_to_the_least_mean_regret_of_those_that_begin_alike() -> None
     ]
 
 
-def test_what_a_learner_begins_with_is_in_its_settings() -> None:
-    assert start_of(group("x", [1.0])) == "nothing"
-    assert start_of(group("x", [1.0], log_share=0.0, guess="nothing")) == "nothing"
-    assert start_of(group("x", [1.0], guess="average")) == "guess"
-    assert start_of(group("x", [1.0], log_share=2.5, guess="average")) == "log and guess"
-
-
 def test_those_who_know_the_problem_and_those_without_a_record_take_no_part() -> None:
     found = learner_ratios({
         "one": [group("calm", [8.0]), group("seer", [0.0], guarantee=ORACLE), group("failed", [])]
     })  # fmt: skip
     assert [(one.learner, one.mean_ratio) for one in found] == [("calm", 1.0)]
-
-
-def test_problems_that_share_a_label_are_told_apart() -> None:
-    alike = [group("calm", [8.0]), group("calm", [4.0], contexts="corners")]
-    (found,) = learner_ratios({"one": alike, "two": [group("calm", [2.0])]})
-    assert found.regret == {"grid (dirichlet, one)": 8.0, "grid (corners, one)": 4.0, "grid (dirichlet, two)": 2.0}
-
-
-def test_no_regret_at_all_is_the_best() -> None:
-    found = learner_ratios({"one": [group("calm", [0.0]), group("a | b", [1.0])]})
-    assert [one.mean_ratio for one in found] == [1.0, math.inf]
-    assert "| a \\| b | 1 | inf | inf |" in format_ratios(found)
-    assert json.loads(ratios_as_json(found))["learners"][1] == {
-        "learner": "a | b", "start": "nothing", "expected_regret": {"grid": 1.0}, "ratio": {"grid": None},
-        "mean_ratio": None, "worst_ratio": None,
-    }  # fmt: skip
 
 
 def test_only_problems_whose_labels_match_are_compared() -> None:

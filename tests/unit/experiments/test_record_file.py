@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow
 import pytest
 from pyarrow import parquet
@@ -21,7 +20,7 @@ from goalbound.errors import FileFormatError, InputError
 from goalbound.experiments import record_file
 from goalbound.experiments.columns import RUN_COLUMNS, schema
 from goalbound.experiments.record_file import read_record, record_bytes, write_record
-from goalbound.experiments.records import RunRecord, kept_episodes
+from goalbound.experiments.records import RunRecord
 from tests.support import synthetic
 
 ROOT = Path(__file__).parents[3]
@@ -84,20 +83,6 @@ def test_any_reader_of_parquet_sees_the_columns_and_the_facts(tmp_path: Path) ->
     assert said["spec"]["learner"]["use"] == "tests:lerner ä"
 
 
-def test_the_files_of_a_folder_are_one_tidy_table(tmp_path: Path) -> None:
-    specs = [synthetic.run_spec(name, episodes=30 + seed, seed=seed) for name in ("A", "B ä") for seed in (0, 7)]
-    for spec in specs:
-        write_record(tmp_path / f"{spec.id}.parquet", synthetic.record(spec, synthetic.power(1.0 + spec.seed, 0.5)))
-    frame = pd.read_parquet(tmp_path)
-    assert len(frame) == 2 * 30 + 2 * 37
-    assert {str(frame[name].dtype) for name in ("problem", "contexts", "learner", "run")} == {"category"}
-    for spec in specs:
-        rows = frame[(frame["learner"] == spec.learner.label) & (frame["seed"] == spec.seed)]
-        assert set(rows["run"]) == {spec.id}
-        assert rows["episode"].tolist() == list(range(1, spec.episodes + 1))
-        assert rows["expected_regret"].iloc[-1] == (1.0 + spec.seed) * spec.episodes**0.5
-
-
 def test_a_file_that_is_cut_short_is_refused_at_every_length(tmp_path: Path) -> None:
     for length in [*range(64), *range(64, len(BYTES) - 64, 97), *range(len(BYTES) - 64, len(BYTES))]:
         with pytest.raises(FileFormatError, match=r"run\.parquet: "):
@@ -130,11 +115,6 @@ def test_noise_and_files_of_others_are_refused(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"episode": [1, 2], "loss": [0.1, 0.2]}), path)
     with pytest.raises(FileFormatError, match=r"foreign\.parquet: this Parquet file is not a goalbound record"):
         read_record(path)
-
-
-def test_a_missing_file_is_missing_not_damaged(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_record(tmp_path / "none.parquet")
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,18 +305,3 @@ def test_columns_of_several_pages_are_refused(tmp_path: Path) -> None:
             )
         with pytest.raises(FileFormatError, match=r"a record has one|not stored as a dictionary"):
             read(sink.getvalue().to_pybytes(), tmp_path)
-
-
-def test_facts_are_plain_values() -> None:
-    with pytest.raises(InputError, match="not plain values"):
-        replace(RECORD, metadata={**RECORD.metadata, "policies": {"gap": float("nan")}})
-    with pytest.raises(InputError, match="not plain values"):
-        replace(RECORD, metadata={**RECORD.metadata, "policies": np.zeros(2)})
-
-
-def test_a_long_record_is_small(tmp_path: Path) -> None:
-    spec = synthetic.run_spec("A", episodes=1_000_000)
-    record = synthetic.record(spec, synthetic.power(1.0, 0.5))
-    assert len(kept_episodes(10**6)) < 1400
-    assert len(record_bytes(record)) < 100_000
-    assert same(read(record_bytes(record), tmp_path), record)

@@ -11,7 +11,7 @@ from goalbound.experiments.registry.learners import LEARNERS
 from goalbound.experiments.registry.warm_start import ANY_LOG
 from goalbound.problems.catalog import CATALOG
 from goalbound.simulation import ModelEnvironment, bernoulli, play
-from tests.support.small_runs import EPISODES, HERE, SMALL, run, spec_of
+from tests.support.small_runs import EPISODES, SMALL, run, spec_of
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
@@ -37,19 +37,6 @@ def test_the_sums_are_those_of_play(losses: str) -> None:
     assert sum(record.metadata["diagnosis"]["decomposition"].values()) == pytest.approx(totals["regret"], abs=1e-9)
 
 
-def test_simplex_cells_count_episodes_and_their_regret() -> None:
-    contexts = [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
-    record = run(spec_of(contexts=[{"use": "cyclic", "contexts": contexts}]))
-    simplex, regret = record.metadata["simplex"], np.diff(record.table["expected_regret"], prepend=0.0)
-    assert (simplex["bins"], simplex["pairs"]) == (12, [[0, 1]])
-    count, summed = np.array(simplex["count"][0]), np.array(simplex["expected_regret"][0])
-    cells = [12 * 11 + 0, 12 * 6 + 6, 12 * 0 + 11]  # floor(12 c), where 12 itself counts as 11
-    assert count[cells].tolist() == [10, 10, 10]
-    assert count.sum() == EPISODES
-    for place, cell in enumerate(cells):
-        assert summed[cell] == pytest.approx(regret[place::3].sum())
-
-
 def test_long_runs_keep_rows_at_whole_numbers_that_grow_by_a_share() -> None:
     assert kept_episodes(2000).tolist() == list(range(1, 2001))
     for episodes in (2001, 100_000, 10**12):
@@ -60,10 +47,3 @@ def test_long_runs_keep_rows_at_whole_numbers_that_grow_by_a_share() -> None:
         assert (steps == np.maximum(1, kept[99:-2] // SPACING)).all()
         assert len(kept) < 100 + 156 + SPACING * np.log(episodes / 256) + 100
     assert np.array_equal(kept_episodes(10**5)[:-1], kept_episodes(10**6)[: len(kept_episodes(10**5)) - 1])
-
-
-def test_a_long_run_keeps_the_sums_at_its_rows() -> None:
-    spec = spec_of({"use": f"{HERE}:given"}, episodes=2500, problems=[{"use": f"{HERE}:drugs"}])
-    record = run(spec)
-    assert np.array_equal(record.table["steps"], kept_episodes(2500))  # the drug that always works: one step each
-    assert record.table["loss"] == pytest.approx(0.5 * kept_episodes(2500))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments import run as running
-from goalbound.experiments.record_file import read_record, record_bytes, write_record
+from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run_spec import RunSpec
 from goalbound.learners.lr_cssp import LRCSSP
 from tests.support import third_party_learner as third_party
@@ -59,20 +57,6 @@ def test_what_is_broken_off_inside_an_episode_is_no_record() -> None:
             run(RUNS["lr-cssp"])
 
 
-def test_a_run_in_a_thread_is_the_same(whole: dict[str, bytes]) -> None:
-    found: list[bytes] = []
-    work = threading.Thread(target=lambda: found.append(record_bytes(run(RUNS["lr-cssp"]))))
-    work.start()
-    work.join()
-    assert found == [whole["lr-cssp"]]
-
-
-def test_all_learners_of_a_seed_meet_the_same_contexts() -> None:
-    blind = run(RUNS["context-blind"]).metadata["simplex"]["count"]
-    assert blind == run(RUNS["lr-cssp"]).metadata["simplex"]["count"]
-    assert blind != run(spec_of(seeds=[1])).metadata["simplex"]["count"]
-
-
 def test_a_third_partys_function_gets_what_it_asks_for_by_name() -> None:
     third_party.SEEN.clear()
     run(spec_of({"use": f"{HERE}:asks_for_all", "patience": 5}, seeds=[4]))
@@ -117,18 +101,3 @@ def test_progress_is_reported_the_episodes_and_the_expected_regret_which_is_neve
         assert episodes == EPISODES
         assert regret == record.table["expected_regret"][done - 1]
         assert regret >= 0.0  # the realised one is below 0 where luck helps
-
-
-def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
-    record = run(spec_of(episodes=5))
-    write_record(tmp_path / "run.parquet", record)
-    assert record_bytes(read_record(tmp_path / "run.parquet")) == record_bytes(record)
-
-
-def test_there_is_progress_after_the_first_episode_and_parts_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CHUNK", 8)
-    monkeypatch.setattr(running, "FIRST_PART", 1)
-    monkeypatch.setattr(running, "SHORT_SECONDS", 1000.0)
-    heard = Listening()
-    run(RUNS["lr-cssp"], progress=heard)
-    assert [call[0] for call in heard.calls] == [1, 3, 7, 15, 23, 30]

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from goalbound.errors import ArgumentError, InputError
-from goalbound.experiments.registry import Component
+from goalbound.errors import InputError
 from goalbound.experiments.run_spec import RunSpec
 from tests.support.small_runs import spec_of
 
@@ -41,11 +40,3 @@ def test_labels_are_no_part_of_the_identity_and_settings_seed_and_code_are() -> 
 def test_what_is_no_run_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="this is not a run of an experiment"):
         RunSpec.from_json({**RUN.as_json(), **change})
-
-
-def test_names_and_settings_are_checked_without_making_anything() -> None:
-    RUN.check()
-    with pytest.raises(ArgumentError, match=r'learners: lr-cssp has no setting "sclae" \(did you mean "scale"\?\)'):
-        replace(RUN, learner=Component("lr-cssp", {"sclae": 1.0})).check()
-    with pytest.raises(ArgumentError, match='no source of contexts is called "cornres"'):
-        replace(RUN, contexts=Component("cornres", {})).check()

@@ -126,24 +126,6 @@ def test_the_version_is_that_of_the_distribution_then_the_one_that_is_stated_the
     assert version() == "long-walks 2.5"
 
 
-def test_a_real_environment_is_identified_by_its_version_and_by_its_arrays(place):
-    edit("walks/world.py", "import LinearCSSP, plugin", """import LinearCSSP, plugin
-from goalbound.experiments.registry import ProblemInstance
-from goalbound.simulation import ModelEnvironment
-""")  # fmt: skip
-    edit("walks/world.py", "return LinearCSSP", "problem = LinearCSSP")
-    with open("walks/world.py", "a") as file:
-        file.write("    return ProblemInstance(problem, lambda rng: ModelEnvironment(problem, rng=rng))\n")
-    arrays, version = spec_of().runs()[0].code["problem"].split(" ", 1)
-    assert len(arrays) == 32
-    assert version == "walks 1.0"
-
-
-def test_an_id_does_not_depend_on_what_else_the_spec_names(place):
-    alone = ids(spec_of(learners=[{"use": "walks.learner:walk"}], seeds=[1]))
-    assert alone["walk 1"] == ids(spec_of())["walk 1"]
-
-
 def test_the_ids_and_records_of_our_own_are_what_they_were():
     values = {"name": "x", "episodes": 3, "problems": [{"use": "demo"}], "learners": [{"use": "clairvoyant"}]}
     (one,) = ExperimentSpec.of(values).runs()
@@ -172,16 +154,6 @@ def test_a_new_version_of_a_plug_in_is_run_again_and_a_line_says_so(place, capsy
     ]  # fmt: skip
     assert first.items() <= records_in(Path("out")).items()
     assert len(records_in(Path("out"))) == 6
-
-
-def test_where_runs_of_a_plug_in_without_version_are_reused_a_line_says_so(place, capsys):
-    edit("walks/__init__.py", '__version__ = "1.0"', "")
-    words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--out", "out"]
-    assert main(words) == 0
-    assert "unversioned" not in capsys.readouterr().err
-    forget()
-    assert main(words) == 0
-    assert "--fresh runs all again; unversioned, so edits are not seen: walks.learner:walk" in capsys.readouterr().err
 
 
 def test_fresh_runs_all_again_and_leaves_other_records_alone(place, capsys):

@@ -50,21 +50,16 @@ def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     ("change", "words"),
     [
         ("learners.scale=nan", "learners.scale is nan; an experiment is made of finite numbers"),
-        ("contexts.alpha=inf", "contexts.alpha is inf; an experiment is made of finite numbers"),
-        ("contexts.alpha=-inf", "contexts.alpha is -inf"),
-        ("grid.x=[1.0, nan]", "grid.x[1] is nan"),
         ("seeds=99999999999999999999", "seeds is 99999999999999999999; whole numbers go up to 2^63 - 1"),
         (
             "seeds=1000000000000000000",
             f"how many seeds there are, at most {MAX_RUNS}; name single ones as a list",
         ),
-        ("seeds=1e18", f"at most {MAX_RUNS}"),
         ("episodes=1e18", "episodes is 1000000000000000000; at most 2147483647 can be played"),
         ("episodes=" + "9" * 5000, "--set: 9999999999999999999999999999999999999999... cannot be read"),
         ("seeds=" + "[" * 5000 + "]" * 5000, "cannot be read"),
         ("seeds=" + "[" * 100 + "]" * 100, "lists and tables are nested more than 20 deep"),
         ("question=2020-01-01", "question is datetime.date(2020, 1, 1), a date; give a text"),
-        ("learners.loss_floor=2020-01-01", "learners.loss_floor is datetime.date(2020, 1, 1)"),
     ],
 )
 def test_a_change_that_cannot_be_is_reported_in_one_line(given: Any, change: str, words: str) -> None:

@@ -38,27 +38,12 @@ def test_one_seed_has_a_value_and_no_band_and_says_so():
     assert "nothing can be said of who is ahead" in summarize([record(run_spec(), flat(10.0))]).table()
 
 
-def test_an_exponent_that_some_seeds_lack_is_that_of_the_others_and_says_so():
-    runs = [record(run_spec(seed=seed), power(factor, 0.5)) for seed, factor in enumerate([1.0, 2.0, 0.0])]
-    (group,) = summarize(runs).groups
-    assert group.exponent.mean == pytest.approx(0.5)
-    assert group.exponent.values[2] is None
-    assert group.exponent.note == "2 of 3 seeds; others: no regret"
-
-
 def test_a_curve_has_the_mean_and_a_band_at_each_mark():
     runs = [record(run_spec(seed=seed), power(factor, 0.5)) for seed, factor in enumerate([1.0, 3.0])]
     curve = summarize(runs).groups[0].regret_curve
     np.testing.assert_allclose(curve.mean, 2.0 * np.sqrt(curve.episode))
     np.testing.assert_allclose(curve.low, np.sqrt(curve.episode))
     np.testing.assert_allclose(curve.high, 3.0 * np.sqrt(curve.episode))
-
-
-def test_the_known_curve_is_the_share_since_the_mark_before():
-    curve = summarize([record(run_spec(), flat(1.0))]).groups[0].known_curve
-    # One unknown step of three in each of the first 30 episodes, none later.
-    assert curve.mean[0] == pytest.approx(2.0 / 3.0)
-    assert curve.mean[-1] == 1.0
 
 
 def test_learners_are_compared_seed_by_seed():
@@ -83,13 +68,6 @@ def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():
     assert "2 of 3" in summary.table(width=120)
 
 
-def test_a_group_without_any_record_is_missed_where_the_runs_are_reported():
-    wanted = [run_spec(name, seed=seed) for name in ("B", "A") for seed in (0, 1)]
-    summary = summarize([record(run_spec("A", seed=seed), flat(1.0)) for seed in (0, 1)], runs=wanted)
-    assert [str(one) for one in summary.missing] == ["B on P, C: no record of seeds 0, 1"]
-    assert [group.learner for group in summary.groups] == ["A"]
-
-
 def test_different_things_of_one_label_are_distinguished_by_their_settings():
     specs = [run_spec(settings={"scale": scale, "delta": 0.1}, label="LR") for scale in (1.0, 0.1)]
     summary = summarize([record(spec, flat(10.0)) for spec in specs])
@@ -99,11 +77,6 @@ def test_different_things_of_one_label_are_distinguished_by_their_settings():
     groups = summarize(longer).groups
     assert [group.problem for group in groups] == ["P (episodes 100)", "P (episodes 200)"]
     assert summarize(longer).differences == ()
-
-
-def test_the_same_run_twice_counts_once_and_groups_come_in_the_order_of_appearance():
-    runs = [record(run_spec(name), flat(1.0)) for name in ("B", "A", "B")]
-    assert [group.labels for group in summarize(runs).groups] == [("P", "C", "B"), ("P", "C", "A")]
 
 
 def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():
@@ -120,16 +93,6 @@ def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():
     assert unwatched.decomposition == {}
 
 
-def test_speed_is_the_median_over_runs():
-    runs = [record(run_spec(seed=seed), flat(1.0)) for seed in range(3)]
-    lines = [
-        {"id": run.spec.id, "seconds": seconds, "steps": 100}
-        for run, seconds in zip(runs, (1.0, 2.0, 9.0), strict=True)
-    ]
-    assert summarize(runs, times=lines).groups[0].seconds_per_step == 0.02
-    assert summarize(runs).groups[0].seconds_per_step is None
-
-
 def test_the_json_is_strict_complete_and_the_same_each_time(tmp_path):
     runs = [record(run_spec(name, seed=seed), power(1.0 + seed, 0.5)) for name in "AB" for seed in range(2)]
     for name in ("one.json", "two.json"):
@@ -139,14 +102,3 @@ def test_the_json_is_strict_complete_and_the_same_each_time(tmp_path):
     values = json.loads(content)
     assert values["groups"][0]["regret_curve"]["episode"][-1] == 100
     assert values["differences"][0]["statement"] == "A and B are equal on the same contexts (2 seeds)"
-
-
-def test_no_records_are_no_groups_and_no_text():
-    assert summarize([]).groups == ()
-    assert summarize([]).table() == ""
-
-
-def test_records_take_the_labels_of_the_runs_that_were_asked_for():
-    made = record(run_spec(label="an old name"), flat(1.0))
-    (group,) = summarize([made], runs=[run_spec(label="a new name")]).groups
-    assert group.learner == "a new name"

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from goalbound.errors import InputError
-from goalbound.experiments.record_file import read_record
-from goalbound.experiments.results_dir import ResultsDir, read_records, read_times
+from goalbound.experiments.results_dir import read_times
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import HERE, EventLog, records_in, small_spec
 
@@ -29,23 +28,6 @@ def test_the_records_are_the_same_bytes_with_one_process_and_with_two(undisturbe
     assert set(result.done) == {run.id for run in spec.runs()}
     assert records_in(tmp_path) == records_in(undisturbed)
     assert len(records_in(tmp_path)) == 4  # 2 learners, 2 seeds
-
-
-def test_progress_that_cannot_be_called_is_an_error_before_anything_is_written(tmp_path):
-    with pytest.raises(InputError, match="progress is 'x'; it is a function of the events"):
-        sweep(small_spec(), tmp_path / "out", workers=1, progress="x")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_record_is_that_of_its_run_and_its_time_is_kept(undisturbed):
-    runs = small_spec().runs()
-
-    assert [record.spec for record in read_records(undisturbed, runs)] == runs
-    times = read_times(undisturbed)
-    assert [line["id"] for line in times] == [run.id for run in runs]
-    for line in times:
-        assert line["steps"] == read_record(ResultsDir(undisturbed).record(line["id"])).metadata["totals"]["steps"]
-        assert line["seconds"] > 0
 
 
 def test_what_is_done_is_not_done_again(tmp_path):

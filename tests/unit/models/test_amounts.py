@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from goalbound import SSP, LossScale
-from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.models.amounts import (
     Amounts,
     Capped,
     at_least,
     at_most,
     cap_entry,
-    cap_in,
     cap_of,
     each,
     interval,
@@ -60,24 +58,8 @@ def test_numbers_intervals_and_results_inside_are_converted_too() -> None:
     assert high > 30.0
 
 
-def test_what_is_in_a_unit_is_not_converted_again() -> None:
-    shown = Bounds(0.25, 0.25).in_unit(THIRDS)
-    with pytest.raises(ArgumentError, match="are in min already"):
-        shown.in_unit(THIRDS)
-    with pytest.raises(ArgumentError, match="give a LossScale"):
-        Bounds(0.25, 0.25).in_unit(60)  # type: ignore[arg-type]
-
-
 def test_a_problem_says_with_one_number_what_a_loss_of_1_is() -> None:
     problem = SSP.dense([[0.5]], [[[0.0, 1.0]]])
     assert (cap_of(problem), cap_of(with_cap(problem, 60.0))) == (1.0, 60.0)
     assert Capped(**cap_entry(60.0)).cap_sentence == "A loss of 1 is 60 in the problem's unit."
     assert Capped().cap_sentence == ""
-
-
-@pytest.mark.parametrize("cap", [0.0, -1.0, "60", True, float("inf"), float("nan")])
-def test_what_a_file_says_of_it_is_checked(cap: Any) -> None:
-    assert cap_in(cap_entry(60), "the header") == 60.0
-    assert cap_in({}, "the header") is None
-    with pytest.raises(FileFormatError, match="loss_scale in the header is"):
-        cap_in(cap_entry(cap), "the header")

@@ -36,13 +36,6 @@ def test_the_start_may_be_named_or_be_a_distribution_and_the_scale_be_set() -> N
         clinic().ssp(start="well")
 
 
-def test_a_builder_may_go_on_after_it_has_built() -> None:
-    plan = clinic()
-    before = plan.ssp()
-    plan.add("better", "rest", loss=0.0, to={"better": 1.0})
-    assert plan.ssp().support.pairs == before.support.pairs + 1
-
-
 def test_numbers_may_be_one_for_all_components_or_one_each() -> None:
     plan = Builder(components=["young", "old"])
     plan.add("sick", "rest", loss=0.5, to={"goal": [0.5, 0.25], "sick": [0.5, 0.75]})
@@ -53,13 +46,6 @@ def test_numbers_may_be_one_for_all_components_or_one_each() -> None:
     assert problem.losses.tolist() == [[0.5, 0.5], [0.0, 1.0]]
     assert problem.probabilities.tolist() == [[0.5, 0.75], [0.5, 0.25], [1.0, 1.0]]
     assert problem.loss_scale == 10.0
-
-
-def test_components_may_be_a_count() -> None:
-    plan = Builder(components=3)
-    plan.add("sick", "rest", loss=0.5, to={"goal": 1})
-    assert plan.linear_cssp().context_size == 3
-    assert plan.linear_cssp().component_names is None
 
 
 def test_each_kind_of_builder_builds_its_kind() -> None:
@@ -106,16 +92,6 @@ def test_a_problem_that_is_none_is_refused_when_it_is_built(pair: dict[str, obje
     plan.add("sick", "drug", **{"loss": 0.5, "to": {"goal": 1.0}, **pair})  # type: ignore[arg-type]
     with pytest.raises(InputError, match=message):
         plan.ssp()
-
-
-def test_wrong_numbers_of_components_are_refused_with_the_right_one() -> None:
-    with pytest.raises(InputError, match=r"has shape \(2,\); it needs one number, or 3: one per component"):
-        Builder(components=3).add("sick", "rest", loss=[0.1, 0.2], to={"goal": 1})
-
-
-def test_an_empty_builder_builds_nothing() -> None:
-    with pytest.raises(InputError, match="at least one state with an action"):
-        Builder().ssp()
 
 
 @pytest.mark.parametrize("components", [[], "old"])

@@ -53,29 +53,6 @@ def test_the_next_state_is_the_first_with_more_cumulative_probability(
     assert next_of(WALK, 0, context, u) == following
 
 
-def test_what_rounding_leaves_goes_to_the_last_next_state_with_probability() -> None:
-    # Ten times 0.1 summed is 1 - 2^-53: the largest u is not below it. The eleventh next state has probability 0.
-    row = [0.1] * 10 + [0.0]
-    assert sum(row) == LARGEST
-    problem = LinearCSSP.dense(np.full((2, 10, 1), 0.5), [[[row]] * 10, [[[0.0] * 10 + [1.0]]] * 10])
-    assert next_of(problem, 0, [1.0, 0.0], LARGEST) == 9
-    assert next_of(problem, 0, [0.0, 1.0], LARGEST) == 10
-
-
-@given(linear_cssps(proper=False), st.data())
-@examples(40)
-def test_even_numbers_give_the_frequencies_of_the_mixed_row(problem: LinearCSSP, data: st.DataObject) -> None:
-    context = data.draw(contexts(problem.context_size))
-    pair = data.draw(st.integers(0, problem.support.pairs - 1))
-    count = 200
-    drawn = [next_of(problem, pair, context, (i + 0.5) / count) for i in range(count)]
-    row = problem.support.row(pair)
-    for following, p in zip(problem.support.next_state[row], problem.at(context).probabilities[row], strict=True):
-        # an interval of length p holds p * count of the even numbers, give or take one
-        assert abs(drawn.count(following) - p * count) <= 1.0 + 1e-9
-        assert p > 0.0 or following not in drawn
-
-
 @given(linear_cssps(proper=False), st.data())
 @examples(60)
 def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP, data: st.DataObject) -> None:
@@ -85,12 +62,6 @@ def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP
     rows = [kernels.mixed.python(problem.probabilities, k, context) for k in range(problem.support.triples)]
     np.testing.assert_array_equal(losses, at.losses)
     np.testing.assert_array_equal(rows, at.probabilities)
-
-
-def test_a_mixture_is_at_most_one() -> None:
-    context = np.array([0.2, 0.4, 0.3, 0.1])
-    assert sum(context.tolist()) > 1.0
-    assert kernels.mixed.python(np.ones((1, 4)), 0, context) == 1.0
 
 
 @pytest.mark.parametrize(("u", "state"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.7499, 3), (0.75, 4), (LARGEST, 4)])
@@ -141,16 +112,6 @@ def test_a_gap_below_zero_is_zero_up_to_the_error_of_the_values_and_no_number_be
     # Without a tolerance only rounding is: 4 (1 + 1 + 8) 2^-52 = 40 roundings for one next state and one component.
     assert gap(1, 0, [0.5 + 40 * 2.0**-52, 0.75, 0.0], 0.0) == 0.0
     assert np.isnan(gap(1, 0, [0.5 + 41 * 2.0**-52, 0.75, 0.0], 0.0))
-
-
-def test_values_that_are_no_numbers_give_no_number() -> None:
-    assert np.isnan(gap(0, 0, [0.5, np.nan, 0.0]))
-
-
-def test_every_pair_of_a_state_is_as_likely_as_the_others() -> None:
-    pair_start = np.array([0, 2, 5])
-    drawn = [int(kernels.uniform_pair.python(pair_start, 1, u)) for u in (0.0, 0.3333, 0.3334, 0.6666, 0.6667, LARGEST)]
-    assert drawn == [2, 2, 3, 3, 4, 4]
 
 
 def test_the_greedy_pair_has_the_least_backup_and_of_equal_ones_the_lowest() -> None:

@@ -7,11 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from goalbound.errors import InputError
 from goalbound.models import SSP, Support
-from tests.support.strategies import ssps
 
 SUPPORT = Support.from_pairs([{0: [0, 1, 2]}, {0: [2], 1: [0, 2]}])
 LOSSES = [0.5, 1.0, 0.0]
@@ -57,11 +55,6 @@ def test_a_row_within_the_tolerance_is_divided_by_its_sum_once_and_for_all() -> 
     assert sum(Fraction(float(p)) for p in ssp.probabilities[:3]) == pytest.approx(1, abs=3 * 2**-53)
     assert SSP(SUPPORT, ssp.losses, ssp.probabilities).probabilities.tobytes() == ssp.probabilities.tobytes()
     assert SSP(SUPPORT, LOSSES, changed(CHANCES, 3, 1.0 + 5e-10)).probabilities[3] == 1.0  # type: ignore[arg-type]
-
-
-@given(ssps(proper=False, tiny=True))
-def test_building_again_from_the_stored_numbers_changes_nothing(ssp: SSP) -> None:
-    assert SSP(ssp.support, ssp.losses, ssp.probabilities, ssp.start, ssp.loss_scale) == ssp
 
 
 def test_wrong_shapes_are_refused_with_the_right_one() -> None:
@@ -134,41 +127,25 @@ def test_dense_tables_are_checked_too() -> None:
         SSP.dense([[0.1]], [[[0.0, 1.0]]], state_names=["a", "b"])
 
 
-def test_dense_takes_a_start_by_name() -> None:
-    tables = [[0.1], [0.2]], [[[0, 0, 1.0]], [[0, 0, 1.0]]]
-    assert SSP.dense(*tables, start="b", state_names=["a", "b"]).start == 1
-
-
 @pytest.mark.parametrize(
     ("loose", "message"),
     [
         ([], "there are no transitions"),
         ([(0, 0, 1, 1.0)], r"transition 0 has 4 parts; it needs \(state, action, next state, probability, loss\)"),
         ([(0, 0, 2, 1.0, 0.5)], "transition 0: next state 2 is not in 0 to 1"),
-        ([(0, 0, -1, 1.0, 0.5)], "transition 0: next state -1 is not in 0 to 1"),
         ([(0, 0, 1, 1.0, 0.5), (0, -1, 1, 1.0, 0.5)], "transition 1: action -1 is not in 0 to"),
         ([(0, 0, 3, 1.0, 0.5), (2, 0, 3, 1.0, 0.5)], "state 1 has no action"),
         ([("a", "go", "b", 1.0, 0.5)], 'transition 0: state "b" has no action; give it one, or lead to "goal"'),
         ([("goal", "go", "goal", 1.0, 0.5)], '"goal" is reserved: nothing can be done there'),
         ([("a", 0, "goal", 1.0, 0.5), (1, 0, "goal", 1.0, 0.5)], "states are partly numbers and partly names"),
-        ([(0, "go", 1, 1.0, 0.5), (0, 1, 1, 1.0, 0.5)], "actions are partly numbers and partly names"),
         ([(0, 0, "b", 1.0, 0.5)], 'transition 0: state "b" is a name where the others are numbers'),
         ([(0, 0, 1, 0.5, 0.5)], r"state 0, action 0: probabilities sum to 0.5, not 1"),
-        ([(0, 0, 1, 0.7, 0.5), (0, 0, 1, 0.7, 0.5)], r"probability 1.4 is not in \[0, 1\]"),
         ([(0, 0, 1, 1.0, 1.5)], r"transition 0 .*: loss 1.5 is not in \[0, 1\]"),
-        ([(0, 0, 1, np.nan, 0.5)], r"transition 0 .*: probability nan"),
-        ([(0, 0, 0, 1.5, 0.5), (0, 0, 1, -0.5, 0.5)], r"probability 1.5 is not in \[0, 1\]"),
         ([(0, 0, 1, "half", 0.5)], "probabilities is not an array of numbers"),
     ],
 )
 def test_loose_transitions_that_make_no_problem_are_refused(loose: list[tuple], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        SSP.from_transitions(loose)
-
-
-@pytest.mark.parametrize("loose", [[(0, 0, 1, 1.0, np.nan)], [(0, 0, 1, 1.0, 0.5), (0, 0, 0, 0.0, np.inf)]])
-def test_loose_losses_that_are_no_numbers_are_refused_without_a_warning(loose: list[tuple]) -> None:
-    with pytest.raises(InputError, match="loss"):
         SSP.from_transitions(loose)
 
 
@@ -179,12 +156,6 @@ def test_loose_losses_that_are_no_numbers_are_refused_without_a_warning(loose: l
 def test_a_negative_probability_is_refused_also_where_a_repeat_makes_up_for_it(extra: list[tuple]) -> None:
     with pytest.raises(InputError, match="probability"):
         SSP.from_transitions(extra)
-
-
-@pytest.mark.parametrize("loose", [(0.7, 0, 1, 1.0, 0.5), (0, 1.9, 1, 1.0, 0.5), (0, 0, 0.5, 1.0, 0.5)])
-def test_a_fraction_is_no_state_and_no_action(loose: tuple) -> None:
-    with pytest.raises(InputError, match="whole number"):
-        SSP.from_transitions([loose])
 
 
 def test_problems_are_equal_by_content() -> None:

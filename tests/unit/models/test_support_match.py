@@ -95,12 +95,3 @@ def test_every_part_of_a_support_is_found_by_its_name() -> None:
 def test_a_difference_of_two_supports_is_named(other, words):
     support = Support.from_names({"a": {"go": ["b"]}, "b": {"go": ["goal"]}})
     assert pairs_difference(support, Support.from_names(other)) == words
-
-
-def test_a_pair_that_is_missing_is_named_and_next_states_may_differ():
-    support = Support.from_names({"a": {"go": ["b"], "run": ["b"]}, "b": {"go": ["goal"], "run": ["goal"]}})
-    other = Support.from_names({"a": {"go": ["b"], "run": ["b"]}, "b": {"go": ["goal"]}})
-    assert pairs_difference(support, other) == 'it lacks the pair state 1 ("b"), action 1 ("run")'
-    wider = Support.from_names({"a": {"go": ["goal"], "run": ["a"]}, "b": {"go": ["goal"], "run": ["b"]}})
-    assert pairs_difference(support, wider) is None
-    assert pairs_difference(support, Support.full(2, 2)) == "its states have no names"

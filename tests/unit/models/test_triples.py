@@ -23,11 +23,6 @@ def test_repeated_transitions_are_summed_and_their_loss_is_the_mean_by_probabili
     assert ssp.losses.tolist() == [0.5, 0.2]  # 1/4 x 1 + 1/2 x 1/2 + 1/4 x 0 = 1/2
 
 
-def test_losses_that_agree_are_kept_to_the_bit() -> None:
-    ssp = SSP.from_transitions([(0, 0, 0, 0.1, 0.3), (0, 0, 0, 0.2, 0.3), (0, 0, 1, 0.7, 0.3)])
-    assert ssp.losses[0] == 0.3
-
-
 @given(loose_transitions())
 def test_loose_transitions_mean_their_sums(loose: list[tuple[int, int, int, float, float]]) -> None:
     ssp = SSP.from_transitions(loose)

@@ -27,11 +27,6 @@ def test_the_bounds_are_one_rounding_apart_around_the_exact_value() -> None:
     assert (lower[1], upper[1], policy.tolist()) == (0.0, 0.0, [0])
 
 
-def test_a_bad_policy_is_improved_and_ties_go_to_the_lowest_pair() -> None:
-    _, upper, policy = solved(one_state((0.5, 0.25), (0.5, 0.5), (1.0, 1.0)), [0])  # 2, 1 and 1
-    assert (upper[0], policy.tolist()) == (1.0, [1])
-
-
 def test_a_difference_that_no_float_of_the_values_shows_decides() -> None:
     # Losses 1 and 1 - 2^-53 at the end of a chain whose values are about 2^60: equal in float64, not in rationals.
     tiny = 2.0**-60

@@ -29,11 +29,6 @@ def test_the_blocking_states_are_those_of_the_definition(ssp: SSP) -> None:
     assert list(blocking_states(ssp)) == graph.blocking_states(ssp)
 
 
-@given(ssps(proper=True, tiny=True, most_states=6))
-def test_a_problem_with_a_proper_policy_has_no_blocking_state(ssp: SSP) -> None:
-    assert len(blocking_states(ssp)) == 0
-
-
 @given(ssps(proper=False, most_states=3))
 def test_a_policy_is_proper_by_the_definition(ssp: SSP) -> None:
     for policy in policies(ssp):
@@ -45,42 +40,6 @@ def test_next_states_of_probability_zero_lead_nowhere(data: st.DataObject) -> No
     problem = data.draw(linear_cssps(proper=False))
     ssp = problem.at(data.draw(contexts(problem.context_size)))
     assert list(blocking_states(ssp)) == graph.blocking_states(ssp)
-
-
-def test_a_state_whose_every_action_risks_a_dead_end_blocks_and_one_that_can_go_around_does_not() -> None:
-    ssp = SSP.from_transitions(
-        [
-            ("start", "jump", "goal", 0.5, 0.1), ("start", "jump", "pit", 0.5, 0.1),
-            ("start", "walk", "bridge", 1.0, 0.1), ("bridge", "cross", "goal", 1.0, 0.1),
-            ("ledge", "jump", "goal", 0.999, 0.1), ("ledge", "jump", "pit", 0.001, 0.1),
-            ("pit", "wait", "pit", 1.0, 0.0),
-        ]
-    )  # fmt: skip
-    assert ssp.support.state_names == ("start", "bridge", "ledge", "pit")
-    assert list(blocking_states(ssp)) == [2, 3]
-
-
-def test_a_policy_that_pushes_a_wall_is_improper() -> None:
-    ssp = SSP.dense([[0.1, 0.1], [0.1, 0.1]], [[[1, 0, 0], [0, 1, 0]], [[1, 0, 0], [0, 0, 1]]])
-    assert is_proper(ssp, np.array([1, 1]))
-    assert not is_proper(ssp, np.array([0, 1]))  # state 0 stays
-    assert not is_proper(ssp, np.array([1, 0]))  # 0 -> 1 -> 0 -> ...
-
-
-def test_a_policy_with_an_action_that_its_state_lacks_is_refused() -> None:
-    ssp = SSP.from_transitions([(0, 0, 1, 1.0, 0.1), (1, 5, 2, 1.0, 0.1)])
-    with pytest.raises(InputError, match="state 1"):
-        is_proper(ssp, np.array([0, 0]))
-    with pytest.raises(InputError):
-        is_proper(ssp, np.array([0]))
-
-
-def test_a_long_corridor_is_no_trouble() -> None:
-    # 20 000 states in a row: depth must not meet a recursion limit
-    states = 20_000
-    ssp = SSP.from_transitions((s, 0, s + 1, 1.0, 0.5) for s in range(states))
-    assert len(blocking_states(ssp)) == 0
-    assert is_proper(ssp, np.zeros(states, dtype=np.int64))
 
 
 def test_a_policy_is_given_by_numbers_by_names_or_by_a_mapping() -> None:

@@ -237,13 +237,6 @@ TIED_SETS = IntervalSet(
 """State 2 is worth as much as state 3, to which it leads at no loss."""
 
 
-def test_a_state_that_is_worth_as_much_as_another_up_to_rounding_does_not_raise_the_bound() -> None:
-    found = policy_bounds(TIED_SETS, [0, 0, 0, 0])
-    # state 3 stays with probability 0.86 at most; state 0 leads to the states 2 and 3 with 1 - 0.6 at most
-    assert found.upper[0] == pytest.approx(0.1 + 0.6 * 0.1 + 0.4 * 0.43 / 0.14, rel=1e-6)
-    assert found.status is Status.CONVERGED
-
-
 @pytest.mark.parametrize("factor", [0.95, 1.05])
 def test_bounds_from_a_model_that_is_not_plausible_are_not_said_to_have_converged(
     factor: float, monkeypatch: pytest.MonkeyPatch
@@ -257,15 +250,6 @@ def test_bounds_from_a_model_that_is_not_plausible_are_not_said_to_have_converge
     losses = np.maximum(TIED_SETS.loss_low, 0.1)
     for sets in (TIED_SETS, replace(TIED_SETS, loss_low=losses, loss_high=np.maximum(losses, TIED_SETS.loss_high))):
         assert policy_bounds(sets, [0, 0, 0, 0]).status is Status.ROUNDING
-
-
-def test_rows_that_do_not_sum_to_one_are_no_model() -> None:
-    support = Support.from_pairs([{0: [0, 1]}])
-    everywhere, losses = np.array([True]), np.array([0.5])
-    found = robust_values._chain_values(support, np.array([0.5, 0.5]), losses, everywhere)
-    assert found is not None
-    assert found.tolist() == [1.0, 0.0]
-    assert robust_values._chain_values(support, np.array([0.5, 0.7]), losses, everywhere) is None
 
 
 def moved(truth: SSP, share: Floats, seed: int) -> Floats:
@@ -322,22 +306,6 @@ def test_python_and_compiled_kernels_give_the_same_bits(case: tuple[BallSet | In
     assert answers[0] == answers[1]
 
 
-@examples(60)
-@given(ssps(proper=True))
-def test_without_uncertainty_both_bounds_are_the_values_of_the_policy(ssp: SSP) -> None:
-    support = ssp.support
-    policy = first_actions(support)
-    worth = evaluate(ssp, policy)
-    values = np.where(np.isinf(worth.hitting_times), np.inf, worth.values)
-    for sets in (
-        BallSet(support, ssp.losses, ssp.losses, ssp.probabilities, np.zeros(support.pairs)),
-        IntervalSet(support, ssp.losses, ssp.losses, ssp.probabilities, ssp.probabilities),
-    ):
-        found = policy_bounds(sets, policy)
-        np.testing.assert_allclose(found.lower, values, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(found.upper, values, rtol=1e-6, atol=1e-9)
-
-
 NAMED = Support.from_pairs(
     [{0: [0, 1, 2], 1: [2]}, {0: [0, 1]}], state_names=["sick", "worse"], action_names=["a", "b"]
 )
@@ -352,16 +320,6 @@ def test_a_policy_is_given_by_numbers_names_or_a_mapping() -> None:
         np.testing.assert_array_equal(found.upper, wanted.upper)
 
 
-def test_rows_that_cannot_lead_to_the_goal_are_bounded_by_hand() -> None:
-    # "worse" stays with 0.5 at the centre; a row (q, 1 - q) is sqrt(2) |q - 0.5| away, so it stays with at most
-    # 0.5 + 0.2 / sqrt(2), pays 0.2 each time, and then 0.5 once in "sick".
-    stays = 0.5 + 0.2 / math.sqrt(2.0)
-    found = policy_bounds(SETS, [1, 0])
-    assert found.upper[1] == pytest.approx(0.2 / (1.0 - stays) + 0.5, rel=1e-6)
-    assert found.lower[1] == pytest.approx(0.1 / stays + 0.5, rel=1e-6)
-    np.testing.assert_allclose([found.lower[0], found.upper[0]], 0.5, rtol=1e-6)
-
-
 def test_where_the_worst_model_never_arrives_the_states_are_named() -> None:
     sets = BallSet(NAMED, SETS.loss_low, SETS.loss_high, SETS.rows, [0.1, 0.0, 1.0])
     found = policy_bounds(sets, {"sick": "a", "worse": "a"})
@@ -371,30 +329,6 @@ def test_where_the_worst_model_never_arrives_the_states_are_named() -> None:
     assert "may never arrive from sick, worse" in str(found)
     alone = policy_bounds(sets, {"sick": "b", "worse": "a"})
     assert alone.may_never_arrive.tolist() == [1]
-
-
-def test_a_policy_that_arrives_in_no_model_has_infinite_lower_bounds() -> None:
-    support = Support.from_pairs([{0: [1]}, {0: [0, 1]}, {0: [0, 3]}])
-    sets = BallSet(support, [0.1] * 3, [0.2] * 3, [1.0, 0.5, 0.5, 0.1, 0.9], [0.0, 0.1, 0.2])
-    found = policy_bounds(sets, [0, 0, 0])
-    np.testing.assert_array_equal(found.lower[:2], np.inf)
-    # all mass of state 2 may go to the goal: the ball of radius 0.2 around 0.1 holds 0
-    assert found.lower[2] == pytest.approx(0.1, rel=1e-6)
-    assert found.upper[2] == np.inf
-
-
-def test_a_table_names_states_and_actions() -> None:
-    text = str(policy_bounds(SETS, [1, 0]))
-    assert [line.split()[:2] for line in text.splitlines()[2:4]] == [["sick", "b"], ["worse", "a"]]
-    assert text.splitlines()[0].split() == ["state", "action", "at", "least", "at", "most"]
-
-
-@pytest.mark.parametrize("scale", [2.0**-700, 2.0**600])
-def test_losses_of_any_size_have_bounds_of_that_size(scale: float) -> None:
-    plain = policy_bounds(SETS, [0, 0])
-    tiny = policy_bounds(BallSet(NAMED, SETS.loss_low * scale, SETS.loss_high * scale, SETS.rows, SETS.radii), [0, 0])
-    np.testing.assert_allclose(tiny.upper / scale, plain.upper, rtol=1e-6)
-    np.testing.assert_allclose(tiny.lower / scale, plain.lower, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

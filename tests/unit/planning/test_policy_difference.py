@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.errors import ArgumentError
-from goalbound.models import SSP, BallSet, IntervalSet, Support
+from goalbound.models import SSP, IntervalSet, Support
 from goalbound.planning import evaluate, policy_bounds
 from goalbound.planning.policy_difference import policy_difference
 from tests.reference.pessimism import arriving_losses, corners
@@ -116,27 +116,6 @@ def test_in_a_single_model_it_is_the_difference_of_the_values() -> None:
     one, other = (policy_bounds(sets, actions) for actions in ([1, 1], [0, 0]))
     exact = evaluate(model, [1, 1]).values - evaluate(model, [0, 0]).values
     assert policy_difference(sets, one, other) == pytest.approx(exact[:-1], abs=1e-9)
-
-
-def test_balls_and_policies_that_may_never_arrive_have_the_distance_of_their_bounds() -> None:
-    support = Support.full(1, 2)
-    ball = BallSet(support, [0.2, 0.3], [0.2, 0.3], [0.5, 0.5, 0.4, 0.6], [0.1, 0.1])
-    one, other = (policy_bounds(ball, [action]) for action in (0, 1))
-    assert policy_difference(ball, one, other) == pytest.approx(one.upper[:-1] - other.lower[:-1])
-    loose = IntervalSet(support, [0.2, 0.3], [0.2, 0.3], [0.0, 0.0, 0.4, 0.6], [1.0, 1.0, 0.4, 0.6])
-    one, other = (policy_bounds(loose, [action]) for action in (0, 1))
-    assert np.isinf(policy_difference(loose, one, other)[0])
-    assert policy_difference(loose, other, one)[0] == pytest.approx(0.3 / 0.6 - 0.2)
-
-
-def test_a_policy_that_arrives_is_better_without_limit_than_one_that_never_does() -> None:
-    sets = IntervalSet(
-        Support.from_pairs([{0: [0], 1: [0, 1]}]), [0.1, 0.5], [0.1, 0.5], [1.0, 0.2, 0.6], [1.0, 0.4, 0.8]
-    )
-    circles, arrives = (policy_bounds(sets, [action]) for action in (0, 1))
-    assert policy_difference(sets, arrives, circles).tolist() == [-np.inf]
-    assert policy_difference(sets, circles, arrives).tolist() == [np.inf]
-    assert policy_difference(sets, circles, circles).tolist() == [np.inf]
 
 
 def test_wrong_arguments_are_one_clear_error() -> None:

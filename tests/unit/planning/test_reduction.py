@@ -10,7 +10,6 @@ import pytest
 from goalbound.models import SSP
 from goalbound.planning import Status, solve
 from tests.reference.certified import assert_certified
-from tests.support.small_problems import one_state
 
 
 def test_all_losses_zero_still_means_reaching_the_goal() -> None:
@@ -20,12 +19,6 @@ def test_all_losses_zero_still_means_reaching_the_goal() -> None:
     assert found.policy.tolist() == [1, 1]
     assert found.hitting_times == pytest.approx([4.0, 3.0, 0.0])  # h0 = 1 + h1, h1 = 1 + h0 / 2
     assert found.status == Status.CONVERGED
-
-
-def test_a_free_loop_is_cheaper_than_the_goal_and_is_not_taken() -> None:
-    # staying costs nothing for ever; leaving costs 1/2: the best policy of all is improper, the best proper one pays
-    ssp = one_state((0.0, 0.0), (0.5, 1.0))
-    assert_certified(ssp, solve(ssp), [Fraction(1, 2), Fraction(0)])
 
 
 def test_a_free_cycle_shares_the_cheapest_way_out() -> None:
@@ -48,13 +41,3 @@ def test_a_tie_with_a_free_loop_goes_to_the_action_that_ends() -> None:
     found = solve(ssp)
     assert found.policy.tolist() == [1, 1]
     assert_certified(ssp, found, [Fraction(7, 8), Fraction(7, 8), Fraction(0)])
-
-
-def test_a_free_action_on_the_way_to_a_cheap_end_is_taken() -> None:
-    # as before, but 1 finishes for 1/2: 0 goes there for free, though it may stay a while
-    ssp = SSP.from_transitions(
-        [(0, 0, 0, 0.5, 0.0), (0, 0, 1, 0.5, 0.0), (0, 1, 2, 1.0, 0.875), (1, 0, 2, 1.0, 0.5), (1, 1, 0, 1.0, 0.0)]
-    )
-    found = solve(ssp)
-    assert found.policy.tolist() == [0, 0]
-    assert_certified(ssp, found, [Fraction(1, 2), Fraction(1, 2), Fraction(0)])

@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.models import SSP, BallSet, IntervalSet, Support
-from goalbound.planning import Status, robust_plan, solve
-from goalbound.planning.policy_bounds import normalised, policy_bounds
-from goalbound.planning.robust_plan import pair_bounds
+from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.planning import Status, robust_plan
 from tests.reference.pessimism import least_worst_losses
-from tests.support.strategies import examples, ssps
+from tests.support.strategies import examples
 
 
 @st.composite
@@ -73,17 +71,6 @@ def test_states_that_are_worth_nothing_do_not_end_the_search() -> None:
         np.testing.assert_allclose(found.upper, wanted, rtol=1e-6, atol=1e-9 * largest + 1e-299, err_msg=str(seed))
 
 
-@examples(40)
-@given(ssps(proper=True))
-def test_without_uncertainty_it_is_the_best_policy(ssp: SSP) -> None:
-    losses = 0.25 + 0.75 * ssp.losses
-    plain = SSP(ssp.support, losses, ssp.probabilities)
-    sets = BallSet(ssp.support, losses, losses, ssp.probabilities, np.zeros(ssp.support.pairs))
-    found = robust_plan(sets)
-    np.testing.assert_allclose(found.upper, solve(plain).values, rtol=1e-6)
-    np.testing.assert_allclose(found.lower, solve(plain).values, rtol=1e-6)
-
-
 def test_a_wide_ball_is_avoided_where_a_narrow_one_is_worse_on_average() -> None:
     # action 0: 0.1 and back with 0.5, 0.2 in all; with radius 0.45, 0.1 / 0.05 = 2 at worst. Action 1: 0.4, sure.
     support = Support.from_pairs([{0: [0, 1], 1: [1]}])
@@ -103,16 +90,6 @@ def test_states_that_are_not_safe_are_named_and_the_others_are_planned_for() -> 
     lost = Support.from_pairs([{0: [0, 2]}, {0: [2]}])
     found = robust_plan(BallSet(lost, [0.1] * 2, [0.2] * 2, [0.5, 0.5, 1.0], [0.6, 0.0]))
     assert found.may_never_arrive.tolist() == [0]
-
-
-def test_the_bounds_of_pairs_hold_those_of_the_policy() -> None:
-    support = Support.from_pairs([{0: [0, 1, 2], 1: [2]}, {0: [0, 1]}])
-    sets = BallSet(support, [0.1, 0.5, 0.1], [0.2, 0.5, 0.2], [0.3, 0.2, 0.5, 1.0, 0.5, 0.5], [0.1, 0.0, 0.2])
-    bounds = policy_bounds(sets, [0, 0])
-    low, high = pair_bounds(normalised(sets), bounds.lower, bounds.upper)
-    np.testing.assert_allclose(low[[0, 2]], bounds.lower[:2], rtol=1e-5)
-    np.testing.assert_allclose(high[[0, 2]], bounds.upper[:2], rtol=1e-5)
-    assert (low[1], high[1]) == pytest.approx((0.5, 0.5))
 
 
 def test_values_that_tie_up_to_rounding_do_not_hide_the_safest_action() -> None:

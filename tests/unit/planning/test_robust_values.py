@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.models import BallSet, IntervalSet, Support
+from goalbound.models import BallSet, Support
 from goalbound.planning.robust_values import PlausibleRows, confined, may_arrive, may_never_arrive
 
 FULL = Support.full(2, 1)
@@ -17,35 +17,11 @@ def balls(support: Support, rows: list[float], radius: float) -> PlausibleRows:
     return PlausibleRows(BallSet(support, losses, losses, rows, np.full(support.pairs, radius)))
 
 
-def boxes(support: Support, low: list[float], high: list[float]) -> PlausibleRows:
-    losses = np.full(support.pairs, 0.5)
-    return PlausibleRows(IntervalSet(support, losses, losses, low, high))
-
-
 @pytest.mark.parametrize(("radius", "stays"), [(0.28, False), (0.29, True)])
 def test_a_ball_may_stay_where_it_holds_a_row_without_the_goal(radius: float, stays: bool) -> None:
     # the centre (0.3, 0.3) lacks 0.4; the nearest row with the sum 1 adds 0.2 to both: 0.2 sqrt(2) = 0.283 away
     found = balls(FULL, [0.3, 0.3, 0.4] * 2, radius).may_stay(np.array([True, True, False]))
     assert found.tolist() == [stays, stays]
-
-
-def test_intervals_may_stay_where_nothing_is_due_elsewhere_and_enough_fits() -> None:
-    inside = np.array([True, True, False])
-    assert boxes(FULL, [0.0, 0.0, 0.1] * 2, [1.0, 1.0, 1.0] * 2).may_stay(inside).tolist() == [False, False]
-    assert boxes(FULL, [0.0, 0.0, 0.0] * 2, [0.5, 0.5, 1.0] * 2).may_stay(inside).tolist() == [True, True]
-    assert boxes(FULL, [0.0, 0.0, 0.0] * 2, [0.5, 0.25, 1.0] * 2).may_stay(inside).tolist() == [False, False]
-
-
-def test_what_others_must_have_is_not_attainable() -> None:
-    rows = boxes(FULL, [0.25, 0.75, 0.0] * 2, [0.5, 1.0, 0.5] * 2)  # 0.25 and 0.75 leave nothing
-    assert rows.attainable(np.ones(3, dtype=bool)).tolist() == [True, True, False] * 2
-
-
-def test_a_point_attains_what_it_has_and_a_ball_everything() -> None:
-    everywhere = np.ones(3, dtype=bool)
-    assert balls(FULL, [0.3, 0.0, 0.7] * 2, 0.0).attainable(everywhere).tolist() == [True, False, True] * 2
-    assert balls(FULL, [1.0, 0.0, 0.0] * 2, 0.0).attainable(everywhere).tolist() == [True, False, False] * 2
-    assert balls(FULL, [1.0, 0.0, 0.0] * 2, 0.1).attainable(everywhere).all()
 
 
 def test_a_trap_spoils_all_states_that_may_come_to_it() -> None:

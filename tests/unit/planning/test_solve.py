@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 
 from goalbound.errors import InputError, NoProperPolicy
 from goalbound.models import SSP
-from goalbound.planning import evaluate, is_proper, solve
+from goalbound.planning import solve
 from tests.support.small_problems import one_state
 
 
@@ -52,40 +51,8 @@ def test_excluding_them_solves_the_rest() -> None:
     assert found.lower[1] == found.upper[1] == math.inf
 
 
-def test_where_nothing_reaches_the_goal_everything_is_named() -> None:
-    ssp = one_state((0.5, 0.0), (0.0, 0.0))
-    with pytest.raises(NoProperPolicy) as caught:
-        solve(ssp)
-    assert tuple(caught.value.states) == (0,)
-    assert solve(ssp, unreachable="exclude").values.tolist() == [math.inf, 0.0]
-
-
 def test_actions_keep_their_numbers_where_states_have_different_ones() -> None:
     ssp = SSP.from_transitions([(0, 7, 1, 1.0, 0.5), (1, 2, 2, 1.0, 0.5), (1, 4, 2, 1.0, 0.25)])
     found = solve(ssp)
     assert found.policy.tolist() == [7, 4]
     assert found.values.tolist() == pytest.approx([0.75, 0.25, 0.0])
-
-
-def test_the_solution_of_a_policy_is_its_evaluation() -> None:
-    generator = np.random.default_rng(5)
-    transitions = generator.dirichlet(np.ones(41), size=(40, 4))
-    ssp = SSP.dense(generator.random((40, 4)), transitions)
-    found = solve(ssp)
-    again = evaluate(ssp, found.policy)
-    assert is_proper(ssp, found.policy)
-    np.testing.assert_allclose(again.values, found.values, rtol=1e-8)
-    np.testing.assert_allclose(again.hitting_times, found.hitting_times, rtol=1e-8)
-
-
-@pytest.mark.parametrize("tolerance", [0.0, -1e-9, math.nan, math.inf])
-def test_a_tolerance_is_a_positive_number(tolerance: float) -> None:
-    with pytest.raises(ValueError, match="tolerance"):
-        solve(one_state((0.5, 0.5)), tolerance=tolerance)
-
-
-def test_the_arrays_of_a_solution_are_the_callers_to_keep() -> None:
-    ssp = one_state((0.5, 0.5))
-    first, second = solve(ssp), solve(ssp)
-    assert first.values is not second.values
-    np.testing.assert_array_equal(first.values, second.values)

@@ -60,14 +60,6 @@ def test_bounds_of_large_problems_are_narrow_and_hold(make: object) -> None:
     np.testing.assert_allclose(worth.values, found.values, rtol=2e-9)
 
 
-def test_a_wandering_corridor_takes_the_square_of_its_length() -> None:
-    # Symmetric walk with a wall at 0: from place i to n it takes n (n + 1) - i (i + 1) steps.
-    n = 31_000
-    found = solve(corridor(n, 0.5))
-    place = np.arange(n, dtype=float)
-    np.testing.assert_allclose(found.values[:-1], n * (n + 1.0) - place * (place + 1.0), rtol=1e-9)
-
-
 @pytest.mark.parametrize("length", [100, 150])
 def test_values_that_differ_by_hundreds_of_orders_are_all_right(length: int) -> None:
     # Only place 0 has a loss, 1, and sends ahead; elsewhere 0.9 ahead and 0.1 back, or a decoy with 0.8 and 0.2, all

@@ -4,7 +4,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.models import LinearCSSP
-from goalbound.problems import CATALOG, catalog_entry, windy_grid
+from goalbound.problems import CATALOG, catalog_entry
 
 
 @pytest.mark.parametrize("name", CATALOG)
@@ -22,11 +22,6 @@ def test_every_parameter_of_a_family_is_a_setting_with_a_number_for_default(name
     assert list(entry.defaults) == list(inspect.signature(entry.family).parameters)
     assert all(type(value) in (int, float) for value in entry.defaults.values())
     assert len(entry.defaults) <= 6
-
-
-def test_settings_reach_the_family():
-    assert CATALOG["windy-grid"].make({"rows": 2, "slip": 0.25}) == windy_grid(2, slip=0.25)
-    assert CATALOG["windy-grid"].make({"slip": 0}) == windy_grid(slip=0.0)
 
 
 def test_an_unknown_name_lists_the_known_ones():
@@ -50,16 +45,6 @@ def test_an_unknown_name_lists_the_known_ones():
 def test_a_wrong_setting_is_an_error_that_lists_the_right_ones(settings, message):
     with pytest.raises(InputError, match=message):
         CATALOG["windy-grid"].make(settings)
-
-
-def test_a_problem_without_settings_says_so():
-    with pytest.raises(InputError, match=r'demo has no setting "rows"; it has no settings'):
-        CATALOG["demo"].make({"rows": 3})
-
-
-def test_settings_are_read_from_words():
-    assert CATALOG["windy-grid"].parse(["rows=5", "slip = 2e-1"]) == {"rows": 5, "slip": 0.2}
-    assert CATALOG["random"].parse([]) == {}
 
 
 @pytest.mark.parametrize(

@@ -8,31 +8,11 @@ import numpy as np
 import pytest
 
 from goalbound.adapters.covariates import Hats, Periodic, Tensor
-from goalbound.errors import InputError
 from goalbound.planning import evaluate, is_proper, solve
-from goalbound.problems import incident_contexts, incident_log, incident_recovery, runbook, windy_grid
-from goalbound.problems.incidents import RUNBOOK, incident_curves
+from goalbound.problems import incident_contexts, incident_log, incident_recovery, runbook
+from goalbound.problems.incidents import RUNBOOK
 
 PROBLEM = incident_recovery()
-
-
-def chance(context: np.ndarray, state: str, action: str, following: str) -> float:
-    support = PROBLEM.support
-    row = support.row(support.pair(state, action))
-    (place,) = np.flatnonzero(support.next_state[row] == support.state(following))
-    return float(PROBLEM.at(context).probabilities[row][place])
-
-
-def test_losses_and_chances_are_the_curves_at_the_knots_and_straight_between_them() -> None:
-    night, crowd = incident_curves([3, 9, 15, 21], [0.0, 0.5, 1.0, 0.6])
-    np.testing.assert_allclose(night, [1.0, 0.25, 0.0, 0.25], atol=1e-12)  # ((1 + cos 90 degrees) / 2)^2 = 1 / 4
-    assert crowd[3] == pytest.approx(0.5)
-    page = PROBLEM.support.pair("down", "page expert")
-    for hour, minutes in ((3, 45.0), (9, 12 + 33 / 4), (15, 12.0), (6, (45 + 12 + 33 / 4) / 2)):
-        assert 60 * PROBLEM.at(incident_contexts(PROBLEM, hour, 0.3)).losses[page] == pytest.approx(minutes)
-    for traffic, at in ((0.0, crowd[0]), (0.5, crowd[1]), (1.0, crowd[2]), (0.75, (crowd[1] + crowd[2]) / 2)):
-        context = incident_contexts(PROBLEM, 12, traffic)
-        assert chance(context, "failed node", "fail over", "goal") == pytest.approx(0.85 - 0.55 * at)
 
 
 def test_the_contexts_are_those_of_the_map_that_the_documentation_names() -> None:
@@ -111,30 +91,3 @@ def test_outcomes_have_the_means_of_the_problem(log) -> None:
     to_goal[rows] = PROBLEM.probabilities[support.next_state == support.states]
     expected = np.einsum("kd,kd->k", to_goal[pairs], contexts)
     assert abs(4000 - expected.sum()) < 4.5 * np.sqrt((expected * (1 - expected)).sum())
-
-
-def test_without_deviation_and_spread_the_log_is_the_runbook_at_its_mean_losses() -> None:
-    log = incident_log(PROBLEM, 50, np.random.default_rng(0), deviation=0.0, spread=0.0)
-    assert all(RUNBOOK[state] == action for state, action in zip(log["state"], log["action"], strict=True))
-    assert set(log["probability"]) == {1.0}
-    rolled = [m for a, m in zip(log["action"], log["minutes"], strict=True) if a == "roll back"]
-    assert set(rolled) == {8.0}
-    assert incident_log(PROBLEM, 50, np.random.default_rng(0), deviation=0.0, spread=0.0) == log
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: incident_recovery(1), "hours is 1; it needs a whole number, from 2"),
-        (lambda: runbook(windy_grid()), "this is no problem of incidents"),
-        (lambda: incident_contexts(PROBLEM, 3, 1.5), r"a traffic is not in \[0, 1\]"),
-        (lambda: incident_log(PROBLEM, 0, np.random.default_rng(0)), "cases is 0"),
-        (lambda: incident_log(PROBLEM, 1, 7), "rng"),
-        (lambda: incident_log(PROBLEM, 1, np.random.default_rng(0), deviation=2), "deviation is 2"),
-        (lambda: incident_log(PROBLEM, 1, np.random.default_rng(0), policy=[0]), "policy has 1 actions"),
-        (lambda: incident_log(PROBLEM, 1, np.random.default_rng(0), policy=[5] * 6), "has no action"),
-    ],
-)
-def test_what_makes_no_sense_is_an_error_that_names_it(make, message) -> None:
-    with pytest.raises(InputError, match=message):
-        make()

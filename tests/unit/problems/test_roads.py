@@ -18,9 +18,3 @@ def test_jams_change_the_way_through_the_city():
     assert free.max() <= 2 + 1e-12
     assert jam.max() > 2  # what is jammed takes up to four times as long
     assert 4 < city.loss_scale <= 8
-
-
-def test_the_crossings_of_the_city_have_two_to_four_streets():
-    degrees = np.diff(routing_grid(4, 5).support.pair_start)
-    assert degrees.min() == 2
-    assert degrees.max() == 4

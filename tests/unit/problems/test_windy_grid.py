@@ -20,14 +20,6 @@ def test_in_the_average_wind_drifting_is_best_everywhere_and_in_each_corner_it_i
     assert proper_corners(grid, policy) == [False, False, False]
 
 
-def test_drifting_in_the_calm_never_moves():
-    grid = windy_grid(3, 4).component(0)
-    for state in range(grid.support.states):
-        row = grid.support.row(grid.support.pair(state, "drift"))
-        law = dict(zip(grid.support.next_state[row].tolist(), grid.probabilities[row].tolist(), strict=True))
-        assert law[state] == 1.0
-
-
 def test_walking_to_the_goal_keeps_the_bound_on_its_steps_in_every_wind():
     rows, columns, slip = 4, 5, 0.2
     grid = windy_grid(rows, columns, slip=slip)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from goalbound import errors
-from goalbound.errors import AccessRefused, InputError, ServiceError, ServiceUnreachable, StepConflict
+from goalbound.errors import InputError, ServiceError, ServiceUnreachable, StepConflict
 from goalbound.serve import client as module
 from goalbound.serve.client import AsyncCase, AsyncClient, AsyncLearner, Case, Client, Learner, error_of, understood
 from goalbound.serve.service.app import Service
 from tests.support.flaky import Flaky
-from tests.support.incidents_at_work import changed, greedy
+from tests.support.incidents_at_work import greedy
 from tests.support.stores import open_store
 
 
@@ -71,67 +71,12 @@ def test_errors_are_raised_and_not_retried(store):
     asyncio.run(run())
 
 
-def test_a_long_history_of_a_service_is_told_whole(store):
-    """The service tells 1,000 events at a time."""
-    store.learner("incidents").begin([1, 0], "down", id="a")
-    store.writer.call(
-        lambda engine: [engine.observe("incidents", "a", 0.1, "down", taken="restart") for _ in range(2100)]
-    )
-
-    async def run():
-        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
-            return await client.learner("incidents").history("a")
-
-    found = asyncio.run(run())
-    assert [one["step"] for one in found["history"]] == list(range(2101))
-    assert (found["step"], found["earlier"]) == (2100, False)
-    assert store.learner("incidents").case("a") == found
-
-
 def test_without_an_answer_patience_ends(monkeypatch):
     async def run():
         transport = Flaky(httpx.ASGITransport(lambda *_: None), share=1.0)
         async with AsyncClient("http://localhost", transport=transport, patience=0.05) as client:
             with pytest.raises(ServiceUnreachable, match="the same can be asked again"):
                 await client.learner("incidents").begin([1, 0], "down")
-
-    asyncio.run(run())
-
-
-def test_open_cases_are_listed_page_by_page_with_where_they_are(store, monkeypatch):
-    monkeypatch.setattr("goalbound.serve.client.LISTED", 2)
-
-    async def run():
-        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
-            learner = client.learner("incidents")
-            for number in range(5):
-                await learner.begin([1, 0], "down", id=f"case-{number}")
-            case = (await learner.cases())[3]
-            assert (case.id, case.state, case.step, case.action) == ("case-3", "down", 0, "restart")
-            await case.override("page", 0.4, "degraded")
-            assert (case.state, case.step) == ("degraded", 1)
-            await (await learner.case("case-1")).abandon("lost contact")
-            found = await learner.cases()
-            assert [one.id for one in found] == ["case-0", "case-2", "case-3", "case-4"]
-            assert [(one.state, one.step) for one in found] == [("down", 0)] * 2 + [("degraded", 1), ("down", 0)]
-            again = await learner.case("case-3")
-            assert (again.state, again.step, again.proposal) == ("degraded", 1, case.proposal)
-            await again.moved_to("down")
-            await case.propose()  # somebody else went on with it
-            assert (case.state, case.step) == ("down", 2)
-
-    asyncio.run(run())
-
-
-def test_alarms_are_acknowledged(store):
-    store.create("changed", changed())
-
-    async def run():
-        async with AsyncClient("http://localhost", transport=httpx.ASGITransport(Service(store))) as client:
-            learner = client.learner("changed")
-            assert (await learner.status())["alarms"] != []
-            assert (await learner.acknowledge())["alarms"] == []
-            assert (await learner.status())["alarms"] == []
 
     asyncio.run(run())
 
@@ -182,18 +127,6 @@ def test_a_long_history_is_put_together_from_its_pages():
     assert str(asked[1].url) == f"{asked[0].url}?before=7"
 
 
-def test_when_patience_ends_the_last_answer_is_the_error():
-    transport, _ = answering(*[(503, {"detail": "busy", "code": "overloaded"})] * 50)
-    with (
-        Client("http://localhost", transport=transport, patience=0.0) as client,
-        pytest.raises(Exception, match="busy"),
-    ):
-        client.learners()
-    transport, _ = answering((None, {}))
-    with Client("http://localhost", transport=transport, patience=0.0) as client, pytest.raises(ServiceUnreachable):
-        client.learners()
-
-
 def test_a_page_in_the_place_of_a_service_is_an_error_with_its_address():
     moved = httpx.MockTransport(lambda request: httpx.Response(301, headers={"location": "https://x/"}))
     with Client("http://localhost", transport=moved) as client:
@@ -209,13 +142,6 @@ def test_errors_do_not_say_the_password_in_the_address_of_a_proxy():
             with pytest.raises(ServiceError, match="http://localhost") as caught:
                 client.learners()
             assert "hush" not in str(caught.value)
-
-
-def test_what_is_not_allowed_is_said_at_once():
-    transport, asked = answering((403, {"detail": "this token does not allow admin", "code": "scope"}))
-    with Client("http://localhost", transport=transport) as client, pytest.raises(AccessRefused, match="admin"):
-        client.learner("incidents").status()
-    assert len(asked) == 1
 
 
 @pytest.mark.parametrize(("one", "other"), [(Client, AsyncClient), (Case, AsyncCase), (Learner, AsyncLearner)])
@@ -272,12 +198,6 @@ def test_errors_are_the_classes_that_they_are_on_the_other_side(status, code, ki
         assert found.expected_step == 4
 
 
-@pytest.mark.parametrize("text", [b"", b"<html>", b"[1]", b'{"detail": 3}'])
-def test_an_answer_of_a_proxy_is_an_error_too(text):
-    with pytest.raises(errors.ServiceError):
-        understood(502, text, place="http://proxy/v1/learners")
-
-
 @pytest.mark.parametrize(
     ("status", "text"), [(301, b"<html>moved"), (302, b"{}"), (200, b"<html>log in"), (200, b"\xff"), (200, b"[]"),
                          (204, b""), (200, b'{"step": 1}')],
@@ -314,20 +234,6 @@ def test_a_case_has_its_id_and_a_step_its_number_before_they_are_sent():
     ]
 
 
-def test_numbers_of_numpy_are_sent_as_numbers():
-    number, actions = np.int64(1), np.array([0, 1])
-    transport, asked = answering((201, REPLY), (200, REPLY), (200, {}))
-    with Client("http://localhost", transport=transport) as client:
-        case = client.learner("x").begin({"hour": number}, number, id="a", allowed=actions)
-        case.override(number, np.float32(0.5), number, allowed=[number, np.int32(0)])
-        client.learner("x").policy_bounds([np.float64(1.0)], {"down": number})
-    assert [json.loads(request.content) for request in asked] == [
-        {"context": {"hour": 1}, "state": 1, "id": "a", "allowed": [0, 1]},
-        {"step": 1, "next_state": 1, "loss": 0.5, "action": 1, "allowed": [1, 0]},
-        {"context": [1.0], "policy": {"down": 1}},
-    ]
-
-
 def test_of_several_services_the_one_that_answers_is_asked_from_then_on():
     asked = []
 
@@ -347,25 +253,6 @@ def test_of_several_services_the_one_that_answers_is_asked_from_then_on():
     for missing in ((), ("127.0.0.1:8765",), ("http://leader", "standby:8765")):  # and not after a minute of trying
         with pytest.raises(InputError, match="give the address of a service with its scheme"):
             Client(*missing)
-
-
-def test_calls_at_the_same_time_do_not_send_each_other_back_to_a_service_that_is_gone():
-    asked, both = [], asyncio.Barrier(2)
-
-    async def answer(request):
-        asked.append(request.url.host)
-        if request.url.host == "gone":
-            if asked.count("gone") <= 2:
-                await both.wait()
-            raise httpx.ConnectError("nobody is there", request=request)
-        return httpx.Response(200, json={"learners": []})
-
-    async def ask():
-        async with AsyncClient("http://gone", "http://leader", transport=httpx.MockTransport(answer)) as client:
-            await asyncio.gather(client.learners(), client.learners())
-
-    asyncio.run(ask())
-    assert asked == ["gone", "gone", "leader", "leader"]
 
 
 def test_while_no_service_answers_it_waits_up_to_two_seconds_and_not_between_services(monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -61,21 +60,6 @@ def test_cutting_into_chunks_changes_nothing(source: ContextSource, seed: int, o
     np.testing.assert_array_equal(np.concatenate(pieces), whole)
 
 
-def test_a_large_alpha_stays_near_the_mean_and_a_small_one_near_the_corners() -> None:
-    rng = np.random.default_rng(1)
-    near = Dirichlet(np.array([1e6, 3e6])).draw(rng, 0, 100)
-    # the standard deviation of an entry is sqrt(0.25 * 0.75 / 4e6) = 2.2e-4: 1e-2 is 46 of them away
-    np.testing.assert_allclose(near, [[0.25, 0.75]] * 100, atol=1e-2)
-    far = Dirichlet.symmetric(2, alpha=1e-3).draw(rng, 0, 100)
-    assert (far.max(axis=1) > 0.99).mean() > 0.9
-
-
-def test_corners_are_drawn_uniformly() -> None:
-    counts = OneHot(4).draw(np.random.default_rng(0), 0, 4000).sum(axis=0)
-    # Binomial(4000, 1/4): standard deviation 27.4; six of them for any of 4 corners: false alarm below 1e-8.
-    assert np.abs(counts - 1000.0).max() < 6 * 27.4
-
-
 def test_a_list_that_runs_out_names_the_episode() -> None:
     source = FromArray(np.eye(2))
     with pytest.raises(InputError, match=r"no context for episode 2: 2 are listed.*Cyclic"):
@@ -95,33 +79,6 @@ def test_a_noise_is_a_share_of_the_context() -> None:
     drawn = Drifting(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 10, noise=0.2).draw(np.random.default_rng(0), 0, 50)
     assert (drawn[:, 0] >= 0.8).all()
     assert drawn[:, 0].std() > 0.0
-
-
-MISTAKES: list[tuple[Callable[[], object], str]] = [
-    (lambda: Dirichlet([]), "at least one entry"),  # type: ignore[arg-type]
-    (lambda: Dirichlet([1.0, 0.0]), r"alpha\[1\] is 0.0"),  # type: ignore[arg-type]
-    (lambda: Dirichlet([1.0, np.nan]), r"alpha\[1\] is nan"),  # type: ignore[arg-type]
-    (lambda: Dirichlet(3.0), "d numbers"),  # type: ignore[arg-type]
-    (lambda: Dirichlet.symmetric(0), "at least one entry, not 0"),
-    (lambda: OneHot(0), "at least one entry, not 0"),
-    (lambda: OneHot(1.5), "not a whole number"),  # type: ignore[arg-type]
-    (lambda: FromArray([[0.5, 0.5], [0.5, 0.4]]), r"contexts\[1\] sums to 0.9, not 1"),  # type: ignore[arg-type]
-    (lambda: FromArray([[0.5, 0.5], [1.5, -0.5]]), r"contexts\[1\]\[0\] is 1.5"),  # type: ignore[arg-type]
-    (lambda: Cyclic([[np.nan, 1.0]]), r"contexts\[0\]\[0\] is nan"),  # type: ignore[arg-type]
-    (lambda: Cyclic(np.empty((0, 2))), "at least one context"),
-    (lambda: Cyclic([0.5, 0.5]), r"shape \[K, d\]"),  # type: ignore[arg-type]
-    (lambda: Drifting([1.0, 0.0], [1.0], 5), "end has shape"),  # type: ignore[arg-type]
-    (lambda: Drifting([0.5], [1.0], 5), "start sums to 0.5"),  # type: ignore[arg-type]
-    (lambda: Drifting([1.0], [1.0], 1), "at least 2"),  # type: ignore[arg-type]
-    (lambda: Drifting([1.0], [1.0], 5, noise=1.5), "noise 1.5"),  # type: ignore[arg-type]
-    (lambda: Adversary([[0.5, 0.4]]), r"candidates\[0\] sums to 0.9"),  # type: ignore[arg-type]
-]
-
-
-@pytest.mark.parametrize(("make", "message"), MISTAKES)
-def test_wrong_arguments_are_named(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        make()
 
 
 def test_contexts_given_cannot_be_changed_afterwards() -> None:
@@ -146,19 +103,7 @@ def test_the_adversary_chooses_what_the_learner_knows_least() -> None:
     # widths: 10 * 1/10 and 10 * 1/2
     np.testing.assert_allclose(adversary.widths(one_sided), [1.0, 5.0])
 
-
-def test_the_adversary_weighs_pairs_by_their_visits() -> None:
-    # Pair 0 has been played 100 times and knows component 1 less (1/42 against 1/62); pair 1 once, the other way round.
-    learner = knowing([[[62.0, 0.0], [0.0, 42.0]], [[1.0, 0.0], [0.0, 2.0]]], [100, 1])
-    widths = Adversary.anywhere(2).widths(learner)
-    np.testing.assert_allclose(widths, [100 / 62 + 1.0, 100 / 42 + 0.5])
-    np.testing.assert_array_equal(Adversary.anywhere(2).choose(np.random.default_rng(0), 5, learner), [0.0, 1.0])
     # unweighted it would be decided by the pair that was tried once: 1/62 + 1 against 1/42 + 1/2
-
-
-def test_before_the_first_step_all_pairs_count() -> None:
-    fresh = knowing([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]], [0, 0])
-    np.testing.assert_allclose(Adversary.anywhere(2).widths(fresh), [1.5, 2.0])
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5))
@@ -170,12 +115,6 @@ def test_no_context_of_the_simplex_is_worse_than_the_corner_chosen(seed: int, si
     chosen = Adversary.anywhere(size).choose(rng, 0, learner)
     both = Adversary(np.vstack((chosen, rng.dirichlet(np.full(size, 0.5), 50)))).widths(learner)
     assert both.max() <= both[0] * (1.0 + 1e-12)
-
-
-def test_an_adversary_may_be_confined_to_candidates() -> None:
-    inside = Adversary(np.array([[0.6, 0.4], [0.4, 0.6]]))
-    learner = knowing([[[10.0, 0.0], [0.0, 2.0]]], [10])
-    np.testing.assert_array_equal(inside.choose(np.random.default_rng(0), 0, learner), [0.4, 0.6])
 
 
 def test_a_learner_that_tells_nothing_is_an_error() -> None:

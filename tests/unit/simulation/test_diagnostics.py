@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Adversary, Clairvoyant, Dirichlet, LinearCSSP, ModelEnvironment, OneHot, Step, Support
+from goalbound import LRCSSP, Clairvoyant, Dirichlet, LinearCSSP, ModelEnvironment, Step
 from goalbound.confidence import paper, printed, scaled
 from goalbound.errors import InputError, LearnerError
 from goalbound.planning import context_bounds
-from goalbound.problems import treatment_ladder
 from goalbound.simulation import bernoulli
 from goalbound.simulation.diagnostics import AuditOptions, LearnerAudit, RegretDiagnostics
 from goalbound.simulation.history import PER_EPISODE, History
@@ -169,21 +168,6 @@ def test_interval_losses_are_held_against_48_b_log() -> None:
     assert not report.good_event
 
 
-def test_sets_too_narrow_for_no_data_at_all_are_seen_from_the_first_interval() -> None:
-    # With no data the estimate is 0 and the distance is |L|, far above 0.001 (sqrt(2 log ...) + 1) < 0.01.
-    learner = learner_of({**SETTINGS["paper widths"], "widths": scaled(paper(), by=0.001)})
-    assert audited_run(learner, episodes=1).covered_intervals == 0
-
-
-def test_next_states_that_the_problem_only_names_need_not_be_in_the_learners_support() -> None:
-    named = LinearCSSP.dense([[[0.5], [0.5]]], [[[[0.0, 0.5, 0.5]], [[0.0, 0.0, 1.0]]]])
-    learner = LRCSSP(Support.from_pairs([[(0, [1, 2])], [(0, [2])]]), 1, loss_floor=0.5, loss_bound=1.0)
-    history = run(learner, named, audit=True, contexts=OneHot(1), episodes=30)
-    assert history.diagnostics is not None
-    assert history.diagnostics.covered
-    assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-12)
-
-
 def test_the_martingale_is_followed_over_all_steps() -> None:
     learner, environment = learner_of(SETTINGS["narrow widths"]), partial(ModelEnvironment, PROBLEM, losses=bernoulli())
     simulation = Simulation(PROBLEM, learner, Dirichlet.symmetric(2), seed=3, environment=environment, audit=True)
@@ -247,31 +231,6 @@ def test_the_switching_term_is_at_most_the_rises_of_values_at_new_plans() -> Non
     assert report.terms.switching <= simulation.audit._audit.totals["rises"] + 1e-9
 
 
-def test_the_zero_loss_variant_has_regret_bounds_only_with_t_star() -> None:
-    report = audited_run(learner_of(SETTINGS["zero losses"]))
-    assert report.lemma_bound == report.own_bound == np.inf
-    known = audited_run(learner_of(SETTINGS["zero losses"]), audit=AuditOptions(time_bound=20.0))
-    assert report.regret <= known.own_bound < np.inf
-
-
-def test_an_adversary_may_inspect_an_audited_learner() -> None:
-    history = run(learner_of(SETTINGS["paper widths"]), audit=True, contexts=Adversary.anywhere(2), episodes=20)
-    assert history.diagnostics is not None
-    assert history.diagnostics.episodes == 20
-    assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-9)
-
-
-def test_a_learner_that_has_data_can_be_audited() -> None:
-    learner = learner_of(SETTINGS["paper widths"])
-    run(learner)
-    history = run(learner, audit=True, seed=4)
-    report = history.diagnostics
-    assert report is not None
-    assert report.regret == pytest.approx(history.total_regret, abs=1e-9)
-    assert report.steps == history.steps.sum()
-    assert (report.unknown_visits <= report.unknown_visits_bound).all()
-
-
 def test_a_step_that_is_rejected_is_not_counted() -> None:
     audit = LearnerAudit(learner_of(SETTINGS["paper widths"]), PROBLEM)
     episode = audit.begin([0.5, 0.5])
@@ -311,10 +270,6 @@ def test_misuse_is_named() -> None:
         simulation.run(1)
 
 
-def test_without_an_audit_a_history_has_no_diagnostics() -> None:
-    assert run(learner_of(SETTINGS["paper widths"]), episodes=2).diagnostics is None
-
-
 def test_joined_histories_have_the_diagnostics_of_the_last_part() -> None:
     simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
     parts = [simulation.run(3), simulation.run(4)]
@@ -323,17 +278,6 @@ def test_joined_histories_have_the_diagnostics_of_the_last_part() -> None:
     assert joined.diagnostics is not None
     assert joined.diagnostics.episodes == 7
     assert joined.diagnostics.regret == pytest.approx(joined.total_regret, abs=1e-9)
-
-
-def test_an_audit_may_start_and_end_between_episodes() -> None:
-    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2))
-    assert simulation.run(3).diagnostics is None
-    simulation.start_audit()
-    found = simulation.run(4).diagnostics
-    assert found is not None
-    assert found.episodes == 4
-    simulation.start_audit(False)
-    assert simulation.run(2).diagnostics is None
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda audit: pickle.loads(pickle.dumps(audit))])
@@ -345,22 +289,3 @@ def test_a_copy_of_an_audit_has_a_learner_of_its_own(way: Any) -> None:
     same(other.report(), audit.report())
     assert drive(other, episodes=5) == drive(audit, episodes=5)
     same(other.report(), audit.report())
-
-
-def test_diagnostics_are_printed_as_a_table() -> None:
-    learner = learner_of(SETTINGS["paper widths"])
-    assert np.isnan(LearnerAudit(learner, PROBLEM).report().coverage)
-    text = str(audited_run(learner, episodes=20))
-    assert text.startswith("20 episodes")
-    for word in ("switching", "dynamics", "martingale", "losses", "planning", "truth in all sets", "lemma"):
-        assert word in text
-
-
-def test_steps_identified_by_name_are_audited_too() -> None:
-    problem = treatment_ladder(2, markers=1)
-    audit = LearnerAudit(LRCSSP(problem.support, 2, loss_floor=0.1, loss_bound=10.0), problem)
-    environment, episode = ModelEnvironment(problem, rng=np.random.default_rng(0)), audit.begin([0.5, 0.5])
-    state, names = environment.begin([0.5, 0.5]), problem.support.state_names
-    step = environment.step(episode.act(names[state]))
-    episode.observe(step._replace(state=names[state], action=problem.support.action_names[step.action]))
-    assert audit.report().steps == 1

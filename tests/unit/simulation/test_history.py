@@ -40,13 +40,6 @@ def test_the_growth_exponent_of_a_power_is_the_power(exponent: float) -> None:
     assert powers.growth_exponent(decades=2.0) == pytest.approx(exponent, abs=1e-9)
 
 
-def test_the_growth_exponent_reads_the_end_of_the_run_only() -> None:
-    # linear for 1000 episodes, then not at all: the last decade, 1000 to 10000, is flat
-    stopped = history(np.r_[np.ones(1000), np.zeros(9000)])
-    assert stopped.growth_exponent() == pytest.approx(0.0, abs=1e-12)
-    assert stopped.growth_exponent(decades=2.0) > 0.3
-
-
 def test_a_growth_that_has_no_logarithm_is_an_error() -> None:
     with pytest.raises(InputError, match="regret of the first 10 episodes is 0; only a positive one"):
         history(np.r_[np.zeros(50), np.ones(50)]).growth_exponent()
@@ -91,9 +84,3 @@ def test_a_history_reads_like_a_summary() -> None:
     assert lines[3] == "expected per episode: 0.5 in the first tenth, 0.25 in the last"
     assert lines[4].split() == ["intervals", "20", "known", "steps", "75.0%"]
     assert str(history([])) == "0 episodes"
-
-
-def test_known_steps_are_a_dash_where_the_learner_has_no_known_test() -> None:
-    untested = history([0.5, 0.0, 1.0], has_known_test=False)
-    assert np.isnan(untested.known_share).all()
-    assert str(untested).splitlines()[-1].split() == ["intervals", "3", "known", "steps", "-"]

@@ -17,9 +17,9 @@ from goalbound.models.step import bernoulli
 from goalbound.planning import solve
 from goalbound.planning.optimal_values import OptimalValues
 from goalbound.problems import random_cssp
-from goalbound.simulation.contexts import Adversary, Cyclic, Dirichlet, FromArray, OneHot
+from goalbound.simulation.contexts import Cyclic, Dirichlet, FromArray, OneHot
 from goalbound.simulation.environment import ModelEnvironment
-from goalbound.simulation.history import PER_EPISODE, EpisodeBuffer, History
+from goalbound.simulation.history import PER_EPISODE, History
 from goalbound.simulation.play import Simulation, play
 
 PLAY = import_module("goalbound.simulation.play")  # the module; the package's own ``play`` is the function
@@ -66,20 +66,6 @@ def assert_same(one: History, other: History) -> None:
     assert (one.seed, one.step_limit, one.interrupted) == (other.seed, other.step_limit, other.interrupted)
 
 
-def test_a_road_has_no_choice_and_no_regret() -> None:
-    learner = Always(0)
-    run = play(ROAD, learner, Cyclic(np.array([[1.0, 0.0], [0.5, 0.5]])), episodes=3, seed=5)
-    assert run.loss.tolist() == [0.75, 1.125, 0.75]  # 0.5 + 0.25; 0.75 + 0.375
-    assert run.optimal_loss.tolist() == [0.75, 1.125, 0.75]
-    assert run.expected_regret.tolist() == [0.0, 0.0, 0.0]
-    assert run.steps.tolist() == [2, 2, 2]
-    assert run.intervals.tolist() == [3, 3, 3]
-    assert run.unknown_steps.tolist() == [2, 2, 2]
-    assert not run.abandoned.any()
-    assert (run.seed, run.step_limit, run.interrupted) == (5, 1_000_000, False)
-    assert learner.seen[:3] == [Step(0, 0, 0.5, 1), Step(1, 0, 0.25, 2), Step(0, 0, 0.75, 1)]
-
-
 def test_the_expected_regret_of_a_wrong_drug_is_its_gap_per_step() -> None:
     run = play(DRUGS, Always(0), Cyclic(np.array([[0.0, 1.0]])), episodes=50, seed=1)
     # old: v* = 0.5 by drug B; drug A has the gap 0.2 + 0.9 * 0.5 - 0.5 = 0.15 in every step
@@ -88,14 +74,6 @@ def test_the_expected_regret_of_a_wrong_drug_is_its_gap_per_step() -> None:
     run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=2)
     np.testing.assert_allclose(run.expected_regret, 0.5 - 0.2 / 0.9)
     np.testing.assert_allclose(run.regret, 0.5 - 0.2 / 0.9)
-
-
-def test_first_states_are_recorded_and_regret_is_counted_from_them() -> None:
-    anywhere = LinearCSSP(ROAD.support, ROAD.losses, ROAD.probabilities, np.array([0.5, 0.5]))
-    run = play(anywhere, Always(0), Cyclic(np.array([[1.0, 0.0]])), episodes=40)
-    assert set(run.start.tolist()) == {0, 1}
-    np.testing.assert_array_equal(run.optimal_loss, np.where(run.start == 0, 0.75, 0.25))
-    np.testing.assert_array_equal(run.steps, 2 - run.start)
 
 
 def test_the_clairvoyant_has_no_expected_regret_and_realised_regret_of_mean_zero() -> None:
@@ -145,12 +123,6 @@ def test_all_learners_of_a_seed_meet_the_same_contexts() -> None:
     assert (other.contexts != know.contexts).any()
 
 
-def test_streams_are_the_children_of_the_seed() -> None:
-    run = play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=9)
-    child = np.random.default_rng(np.random.SeedSequence(9).spawn(3)[0])
-    np.testing.assert_array_equal(run.contexts, child.dirichlet(np.ones(3), 5))
-
-
 def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
     # Drug A never works on component 1, so an episode goes on for ever; each of its 8 steps has gap 0.2.
     improper = LinearCSSP.dense([[[0.2, 0.5]], [[0.2, 0.5]]], [[[[0.0, 1.0], [0.0, 1.0]]], [[[1.0, 0.0], [0.0, 1.0]]]])
@@ -161,11 +133,6 @@ def test_an_episode_at_the_step_limit_is_abandoned_and_counts() -> None:
     np.testing.assert_allclose(run.expected_regret, [8 * 0.2, 0.0])
     np.testing.assert_allclose(run.regret, [8 * 0.2 - 0.5, 0.0], atol=1e-15)
     assert "1 abandoned at 8 steps" in str(run)
-
-
-def test_reaching_the_goal_with_the_last_step_allowed_is_not_abandoned() -> None:
-    run = play(ROAD, Always(0), OneHot(2), episodes=3, step_limit=2)
-    assert not run.abandoned.any()
 
 
 class Impatient(Guessing):
@@ -200,49 +167,6 @@ def test_an_interruption_keeps_what_is_finished() -> None:
     assert not rest.interrupted
     np.testing.assert_array_equal(rest.contexts, whole.contexts[7:])  # it goes on with the context that was left
     assert History.concatenate([first, rest]).episodes == 12
-
-
-def test_an_interruption_before_the_first_episode_gives_an_empty_history() -> None:
-    run = play(RANDOM, partial(Impatient, RANDOM.support, 0), Dirichlet.symmetric(3), episodes=3)
-    assert run.interrupted
-    assert run.episodes == 0
-    assert run.contexts.shape == (0, 3)
-
-
-def test_an_interruption_while_planning_loses_no_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulation = Simulation(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), seed=4)
-
-    def interrupt(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(OptimalValues, "at", interrupt)
-        assert simulation.run(5).episodes == 0
-    assert_same(simulation.run(5), play(RANDOM, Clairvoyant(RANDOM), Dirichlet.symmetric(3), episodes=5, seed=4))
-
-
-def test_progress_is_reported_after_each_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PLAY, "CHUNK", 4)
-    given: list[tuple[int, int, float]] = []
-    run = play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=10, progress=lambda *news: given.append(news))
-    assert [news[:2] for news in given] == [(4, 10), (8, 10), (10, 10)]
-    assert given[-1][2] == pytest.approx(run.total_regret)
-
-
-class Recording:
-    """A learner with statistics whose first component becomes known as episodes pass."""
-
-    def __init__(self) -> None:
-        self.statistics = SimpleNamespace(inverse_gram=np.array([np.eye(2)] * 2), visits=np.zeros(2, dtype=int))
-
-    def begin(self, context: Any) -> Any:
-        self.statistics.inverse_gram = np.linalg.inv(np.linalg.inv(self.statistics.inverse_gram) + np.diag(context))
-        return SimpleNamespace(act=lambda state: 0, observe=lambda step: None)
-
-
-def test_an_adversary_sees_the_learner_before_each_episode() -> None:
-    run = play(ROAD, Recording(), Adversary.anywhere(2), episodes=4)
-    assert run.contexts.tolist() == [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
 
 
 class Fast(Always):
@@ -320,11 +244,6 @@ def test_worlds_that_cheat_are_named() -> None:
             play(ROAD, Always(0), OneHot(2), episodes=1, environment=environment)
 
 
-def test_a_learner_that_plays_what_is_not_there_is_named() -> None:
-    with pytest.raises(InputError, match="no action 4"):
-        play(ROAD, Always(4), OneHot(2), episodes=1)
-
-
 def test_wrong_arguments_are_named() -> None:
     learner, contexts = Always(0), OneHot(2)
     with pytest.raises(InputError, match="contexts have 3 entries, the problem 2"):
@@ -364,22 +283,3 @@ def test_a_bar_shows_every_episode_and_changes_nothing(capsys: pytest.CaptureFix
     assert capsys.readouterr().err == ""
     assert np.array_equal(shown.loss, silent.loss)
     assert np.array_equal(shown.start, silent.start)
-
-
-def test_a_bar_begins_with_one_episode_and_goes_on_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-    advance = Simulation._advance
-
-    def counted(self: Simulation, part: EpisodeBuffer) -> None:
-        sizes.append(len(part.contexts))
-        advance(self, part)
-
-    monkeypatch.setattr(Simulation, "_advance", counted)
-    monkeypatch.setattr(PLAY, "SHORT_SECONDS", 1000.0)
-    play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=20, progress=True)
-    assert sizes == [1, 2, 4, 8, 5]
-
-
-def test_a_progress_that_is_neither_a_bar_nor_a_function_is_refused() -> None:
-    with pytest.raises(InputError, match="progress is 3; it is True for a bar, or a function"):
-        play(DRUGS, Always(1), Cyclic(np.array([[1.0, 0.0]])), episodes=1, progress=3)  # type: ignore[arg-type]

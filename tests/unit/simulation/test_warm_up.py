@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, ContextBlind, PriorKnowledge, Support, warm_up, widths
+from goalbound import LRCSSP, ContextBlind, Support, warm_up, widths
 from goalbound.errors import ArgumentError
-from goalbound.learners import episode_loop, steps
+from goalbound.learners import episode_loop, visits
 from goalbound.learners import loop as algorithm
-from goalbound.learners.ridge import PosteriorSampling
 
 SUPPORT = Support.full(2, 2)
 
 
-def make(**settings: object) -> LRCSSP:
-    return LRCSSP(SUPPORT, 2, loss_floor=0.1, widths=widths.sharp(), **settings)
+def make() -> LRCSSP:
+    return LRCSSP(SUPPORT, 2, loss_floor=0.1, widths=widths.sharp())
 
 
 def test_afterwards_the_loop_and_the_single_steps_of_the_learner_are_compiled() -> None:
@@ -23,7 +22,7 @@ def test_afterwards_the_loop_and_the_single_steps_of_the_learner_are_compiled() 
     program = learner._program
     assert program[algorithm.begin].is_ready(learner._constants, learner._state, state, np.array([0.5, 0.5]))
     assert learner._assembly.unwatched[episode_loop.play].is_compiled
-    assert all(program[kernel].is_compiled for kernel in (steps.learn_steps, algorithm.leave_plan))
+    assert all(program[kernel].is_compiled for kernel in (visits.learn_steps, algorithm.leave_plan))
     assert algorithm.best_pair.is_compiled
 
 
@@ -34,17 +33,10 @@ def test_the_learner_itself_learns_nothing() -> None:
     assert (learner.intervals, learner.open_episodes) == (0, ())
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        make(prior=PriorKnowledge.nothing(SUPPORT, 2).with_losses({(0, 0): [0.2, 0.4]})),
-        ContextBlind(LRCSSP(SUPPORT, 1, loss_floor=0.1)),
-        PosteriorSampling(SUPPORT, 2, loss_floor=0.1, rng=np.random.default_rng(0)),
-    ],
-    ids=["prior", "wrapper", "posterior sampling"],
-)
-def test_learners_of_all_kinds_can_be_warmed_up(learner) -> None:
-    assert warm_up(learner) > 0.0
+def test_a_wrapper_warms_up_what_is_inside() -> None:
+    inner = LRCSSP(SUPPORT, 1, loss_floor=0.1, widths=widths.sharp())
+    assert warm_up(ContextBlind(inner)) > 0.0
+    assert inner._assembly.unwatched[episode_loop.play].is_compiled
 
 
 def test_what_is_not_a_learner_is_an_error_that_says_so() -> None:

@@ -7,13 +7,6 @@ import pytest
 from goalbound.testing.contract import ContractError, Findings, Stop
 
 
-def test_without_findings_nothing_is_raised() -> None:
-    found = Findings("Learner")
-    with found.step("act"):
-        pass
-    found.close()
-
-
 def test_findings_are_listed_in_their_order_with_place_and_remedy() -> None:
     found = Findings("Learner")
     found.add("begin", "it has none", "write one")

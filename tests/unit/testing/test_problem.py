@@ -35,19 +35,6 @@ def test_losses_of_zero_are_reported_and_no_error():
     assert "1 pairs may lose nothing: LR-CSSP then needs the number of episodes" in str(report)
 
 
-def test_next_states_that_never_follow_are_reported():
-    wide = LinearCSSP(corner(out=0.5).support, [[0.5]], [[0.0], [1.0]])
-    assert "1 next states have probability 0 under every component" in str(check_problem(wide))
-
-
-def test_a_problem_without_contexts_needs_one():
-    assert finding(corner()) == "problem: it has no contexts; make it one of one component: LinearCSSP.mix([problem])"
-
-
-def test_something_else_is_no_problem():
-    assert finding({"states": 3}).startswith("problem: it is a dict; give a LinearCSSP")
-
-
 def spoiled(**arrays):
     problem = small_problem()
     for name, array in arrays.items():

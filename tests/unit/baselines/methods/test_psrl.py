@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goalbound.baselines import Method
-from goalbound.baselines.methods.psrl import all_is_new, draw_posterior, mean_model, set_loss, set_row, times_led
+from goalbound.baselines.methods.psrl import draw_posterior, mean_model, set_loss, set_row
 from tests.reference.tabular import NaivePSRLSSP
 from tests.support.tabular_kernels import PAIRS, SUPPORT, Arguments, arguments, filled, place
 
@@ -19,21 +19,6 @@ def eight_steps(**options: Any) -> Arguments:
     for to, loss in zip([2, 0, 2, 3, 0, 2, 2, 3], [0.5, 0.25, 0.5, 0.75, 0.5, 0.25, 0.5, 0.75], strict=True):
         case.record(0, to, loss)
     return case
-
-
-def test_it_is_counted_how_often_a_pair_led_to_each_next_state_the_goal_included() -> None:
-    case = eight_steps()
-    found = [times_led.python(case.constants, case.learner.counts, 0, place(0, to)) for to in range(4)]
-    assert found == [2, 0, 4, 2]
-    assert times_led.python(case.constants, case.learner.counts, 1, place(1, 0)) == 0
-
-
-def test_the_mean_of_the_posterior() -> None:
-    case = eight_steps()
-    mean_model.python(case.constants, case.learner)
-    assert case.row() == pytest.approx({0: 2.1 / 8.4, 1: 0.1 / 8.4, 2: 4.1 / 8.4})
-    assert case.row(1) == pytest.approx({0: 0.25, 1: 0.25, 2: 0.25})
-    assert case.learner.main.sets.losses[:2].tolist() == [0.5, 0.5]
 
 
 def test_known_losses_are_taken_as_they_are() -> None:
@@ -67,18 +52,6 @@ def test_where_all_weights_vanish_the_last_next_state_gets_all() -> None:
     assert case.learner.main.sets.mass[1] == 0.0
 
 
-def test_no_backup_of_the_model_before_is_believed() -> None:
-    case = eight_steps()
-    iteration = case.learner.main.iteration
-    iteration.backup[:], iteration.progress["residual"] = 1.0, 0.0
-    all_is_new.python(case.learner)
-    assert (iteration.backup == -np.inf).all()
-    assert iteration.progress["residual"] == np.inf
-    assert case.learner.main.dirty_count[0] == 0
-    assert not case.learner.main.is_dirty.any()
-    assert case.learner.visits_used.tolist() == [8, 0, 0, 0, 0, 0]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_draw_takes_the_numbers_of_the_definition_in_its_order(seed: int) -> None:
     case, given, data = filled(Method("psrl-ssp", scale=0.3), seed)
@@ -93,11 +66,3 @@ def test_a_draw_takes_the_numbers_of_the_definition_in_its_order(seed: int) -> N
         mine[list(case.row(pair))] = list(case.row(pair).values())
         assert mine == pytest.approx(rows[pair], rel=1e-14)
     assert rng.random() == twin.rng.random()  # as many numbers were taken
-
-
-def test_both_forms_draw_the_same_model() -> None:
-    one, other = eight_steps(), eight_steps()
-    draw_posterior.python(one.constants, one.learner, np.random.default_rng(3))
-    draw_posterior.compiled(other.constants, other.learner, np.random.default_rng(3))
-    for mine, theirs in zip(one.learner.main.sets, other.learner.main.sets, strict=True):
-        assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()

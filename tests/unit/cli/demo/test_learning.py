@@ -6,7 +6,6 @@ import pytest
 
 from goalbound.cli.demo import learning
 from goalbound.cli.demo.learning import learning_text
-from goalbound.planning import solve
 from tests.support.demo_runs import EPISODES, ProgressLog
 
 
@@ -30,21 +29,6 @@ def test_a_curve_ends_at_the_regret_of_all_patients(learned):
         assert patients[-1] == EPISODES
         assert list(regrets) == sorted(regrets)  # expected regret is never negative
         assert regrets[-1] == pytest.approx(run.regret, rel=1e-12)
-
-
-def test_optimistic_values_of_the_proven_learner_are_below_the_true_ones(learned):
-    problem = learned.problem
-    assert learned.even_best == pytest.approx(solve(problem.at([1 / 3] * 3)).start_value, rel=1e-9)
-    optimistic_values = [value for _, value in learned.runs[0].planned_values]
-    assert max(optimistic_values) <= learned.even_best
-    assert min(optimistic_values) >= 0.1 - 1e-12  # one dose at least
-
-
-def test_progress_runs_from_the_first_patient_to_the_last(log, learned):
-    assert list(log.calls) == [run.name for run in learned.runs]
-    for calls in log.calls.values():
-        assert calls == sorted(calls)
-        assert calls[-1] == (EPISODES, EPISODES)
 
 
 def test_the_text_says_what_is_not_proven_and_counts_the_abandoned(learned):

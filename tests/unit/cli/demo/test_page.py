@@ -1,8 +1,6 @@
 """The page of the demo."""
 
 import re
-from html.parser import HTMLParser
-from typing import ClassVar
 
 from goalbound.cli.demo import learning
 from tests.support.demo_runs import EPISODES
@@ -18,22 +16,6 @@ def test_the_page_loads_nothing_and_serves_light_and_dark(html):
 
 def test_the_result_comes_before_the_story(html):
     assert html.index('class="answer"') < html.index('data-chart="regret"') < html.index("A patient takes one dose")
-
-
-def test_the_tags_of_the_page_are_balanced(html):
-    class Balance(HTMLParser):
-        open: ClassVar[list[str]] = []
-
-        def handle_starttag(self, tag, attrs):
-            if tag not in ("meta", "link"):
-                self.open.append(tag)
-
-        def handle_endtag(self, tag):
-            assert self.open.pop() == tag
-
-    reader = Balance()
-    reader.feed(html)
-    assert reader.open == []
 
 
 def test_the_page_names_every_setting_away_from_the_paper(html):

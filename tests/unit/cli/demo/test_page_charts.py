@@ -2,7 +2,7 @@
 
 import pytest
 
-from goalbound.cli.demo.page import optimistic_value_chart, regret_chart
+from goalbound.cli.demo.page import regret_chart
 
 
 def lines(chart):
@@ -22,8 +22,3 @@ def test_a_curve_ends_at_the_regret_and_has_axes_with_names(learned):
         assert (trace["x"][-1], trace["y"][-1]) == pytest.approx((learned.episodes, run.regret), rel=1e-6)
     assert chart.layout["xaxis"]["title"]["text"] == "patients so far, K"
     assert chart.layout["yaxis"]["type"] == "log"
-
-
-def test_the_optimistic_value_stays_below_the_true_one(learned):
-    value, true = optimistic_value_chart(learned).traces
-    assert max(value["y"]) <= learned.even_best == true["y"][0]

@@ -45,18 +45,6 @@ def test_names_are_data_and_never_markup():
     assert embedded(text)["courses"][0]["label"] == HOSTILE
 
 
-def test_only_pages_with_something_over_time_have_a_chart():
-    problem = treatment_ladder(2, markers=1)
-    assert 'data-chart="course"' in explorer_page(problem, title="a", courses=[course()], seconds=1.0)
-    assert 'data-chart="course"' not in explorer_page(problem, title="a", courses=[course([5])], seconds=1.0)
-
-
-def test_an_estimate_is_said_to_be_one():
-    text = explorer_page(treatment_ladder(2, markers=1), title="a", estimated=True)
-    assert "estimate</b> of the learner" in text
-    assert embedded(text)["bounds"] is None
-
-
 def test_problems_that_are_too_large_for_a_page_are_refused(monkeypatch):
     monkeypatch.setattr(page, "MOST_PAGE_STATES", 1)
     with pytest.raises(ArgumentError, match="2 states; a page shows at most 1"):

@@ -1,17 +1,13 @@
 """Learners of experiments: from records, and played again."""
 
-import numpy as np
 import pytest
 
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.runs import (
     ReplayOptions,
     chosen_runs,
-    grid_of,
     recorded_course,
     replayed_course,
-    run_problem,
-    view_times,
 )
 from goalbound.experiments.registry import Component
 from goalbound.experiments.run import run
@@ -53,40 +49,10 @@ def test_a_replay_has_the_regret_of_the_record_and_ends_with_its_policies(record
         assert of_record[tuple(context)] == policy
 
 
-def test_a_replay_may_end_early_and_then_says_nothing_of_the_record(record):
-    course = replayed_course(record.spec, ReplayOptions(views=2, contexts=2, episodes=3), record=record)
-    assert [view.episodes for view in course.views] == [0, 3]
-    assert course.notes == []
-    assert "3 of 12 episodes" in course.source
-
-
 def test_a_replay_that_differs_from_the_record_says_so(record):
     other = spec(seed=1)
     course = replayed_course(other, ReplayOptions(views=1, contexts=2), record=record)
     assert "other versions" in course.notes[0]
-
-
-def test_a_learner_without_plan_has_no_course():
-    assert replayed_course(spec("random", "random"), ReplayOptions(views=1, contexts=2)) is None
-
-
-def test_views_are_few_and_end_with_all_episodes():
-    for episodes in (1, 7, 99, 1000, 123_456):
-        times = view_times(episodes, 6)
-        assert times[0] == 0
-        assert times[-1] == episodes
-        assert times == sorted(set(times))
-        assert len(times) <= 6
-    assert view_times(100, 1) == [100]
-
-
-def test_the_problem_of_a_run_is_made_as_the_run_makes_it():
-    assert np.array_equal(run_problem(spec()).component_names, ("marker A", "no marker"))
-
-
-def test_grids_of_gymnasium_are_known():
-    assert grid_of("frozen-lake", {}) == (4, 4)
-    assert grid_of("windy-grid", {}) is None
 
 
 RUNS = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Dirichlet, GreedyRidge, LossScale, play
+from goalbound import Dirichlet, GreedyRidge, LossScale, play
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.saved_learner import learner_course, learner_model, peeled
@@ -35,12 +35,6 @@ def test_a_saved_learner_is_looked_at_once():
     course = learner_course(learner(), PROBLEM, label="mine", most=5)
     assert (course.label, len(course.views), len(course.contexts)) == ("mine", 1, 5)
     assert course.views[0].episodes is None
-
-
-def test_caveats_are_shown():
-    proven = LRCSSP(PROBLEM.support, 2, loss_floor=0.1)
-    proven.add_caveat("urgency was not recorded")
-    assert learner_course(proven, PROBLEM, label="mine", most=2).notes == ["Not proven: urgency was not recorded."]
 
 
 def test_what_cannot_be_explored_is_refused():

@@ -8,7 +8,6 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments.figures import style
-from goalbound.experiments.figures.style import spread_labels
 from tests.support.figure_cases import experiment, figure_of
 
 
@@ -18,14 +17,6 @@ def test_the_constants_of_every_learner_stand_under_the_figure():
     assert "clairvoyant: no constants." in said
     assert "Mean over 2 seeds; some learners have fewer." in said
     assert "95% bootstrap" in said
-
-
-def test_labels_at_line_ends_do_not_overlap():
-    heights = [0.1, 0.2, 0.1, 0.1]
-    places = spread_labels([0.3, 0.31, 0.32, 0.9], heights)
-    for low, high, one, two in zip(places, places[1:], heights, heights[1:], strict=False):
-        assert high - low >= (one + two) / 2.0 - 1e-12
-    assert places[3] == pytest.approx(0.9)
 
 
 def test_the_users_settings_of_matplotlib_neither_matter_nor_change():

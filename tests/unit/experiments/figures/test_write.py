@@ -8,11 +8,9 @@ import sys
 
 import pytest
 
-from goalbound.errors import InputError
 from goalbound.experiments.figures import write_figures
 from goalbound.experiments.summary import summarize
 from tests.support.figure_cases import experiment, figure_of, texts
-from tests.support.synthetic import power, record, run_spec
 
 
 @pytest.mark.parametrize(
@@ -50,16 +48,6 @@ def test_a_label_with_a_dollar_is_no_formula_and_one_with_slashes_no_path(tmp_pa
     assert {path.parent for path in paths} == {tmp_path}
 
 
-def test_labels_that_make_the_same_file_name_do_not_overwrite_each_other(tmp_path):
-    records = [
-        record(run_spec(problem=label, episodes=episodes), power(1.0, 0.5), context_size=1)
-        for label, episodes in (("a b", 10), ("a-b", 20))
-    ]
-    paths = write_figures(summarize(records), records, tmp_path, formats=("svg",))
-    assert len(set(paths)) == len(paths) == 4
-    assert paths[2].name == "regret-a-b-c-2.svg"
-
-
 def test_a_figure_has_the_width_that_is_asked_for_no_title_and_its_caption_beside_it(tmp_path):
     records = experiment(1, seeds=1)
     paths = write_figures(summarize(records), records, tmp_path, formats=("svg",), width=3.6)
@@ -69,11 +57,6 @@ def test_a_figure_has_the_width_that_is_asked_for_no_title_and_its_caption_besid
     assert captions.startswith("regret-p-c\nRegret: P, contexts C, 100 episodes. LR: widths: 0.1 x paper, not proven;")
     assert captions.count("-p-c\n") == len(paths)
     assert figure_of(records)._suptitle is None
-
-
-def test_records_of_another_summary_are_refused(tmp_path):
-    with pytest.raises(InputError, match="of which there is no record"):
-        write_figures(summarize(experiment(1)), experiment(1, label="other"), tmp_path)
 
 
 def test_matplotlib_is_not_imported_before_something_is_drawn():

@@ -2,7 +2,7 @@
 
 import json
 
-from goalbound.experiments.pages.charts import Chart, axis, band, bars, line, plain, point, reference
+from goalbound.experiments.pages.charts import Chart, axis, band, bars, line, plain, point
 from goalbound.experiments.pages.style import line_style
 
 HOSTILE = '<a href="javascript:alert(1)">x</a>'
@@ -36,14 +36,3 @@ def test_a_line_and_its_band_have_the_style_of_their_place():
     assert high["fill"] == "tonexty"
     assert not low["showlegend"]
     assert not high["showlegend"]
-
-
-def test_an_interval_reaches_from_its_low_to_its_high_end():
-    dot = point("a", 5.0, 0, line_style(0), low=3.0, high=9.0)
-    assert dot["error_x"]["arrayminus"] == [2.0]
-    assert dot["error_x"]["array"] == [4.0]
-    assert "error_x" not in point("a", 5.0, 0, line_style(0))
-
-
-def test_a_line_to_compare_with_says_nothing_when_it_is_pointed_at():
-    assert reference("slope", [1.0], [1.0])["hoverinfo"] == "skip"

@@ -1,9 +1,7 @@
 """The table of line styles."""
 
-import re
-
 from goalbound.experiments.figures.style import styles
-from goalbound.experiments.pages.style import DARK, DASHES, LIGHT, MARKERS, SURFACES, line_style, variables
+from goalbound.experiments.pages.style import DARK, DASHES, LIGHT, MARKERS, SURFACES, line_style
 
 
 def luminance(colour: str) -> float:
@@ -38,8 +36,3 @@ def test_figures_for_papers_have_the_styles_of_the_page():
         assert style.colour == LIGHT[same.colour]
         assert style.marker == MARKERS[same.marker][0]
         assert style.dash == ((0, DASHES[same.dash]) if DASHES[same.dash] else "-")
-
-
-def test_each_colour_is_a_variable_with_a_light_and_a_dark_value():
-    assert re.search(r"--c7: light-dark\(#26748a, #7fd3e6\);", variables())
-    assert variables().count("light-dark(") == len(SURFACES) + len(LIGHT)

@@ -36,10 +36,3 @@ def test_a_default_of_a_third_party_that_no_record_can_hold_is_named(make: Any) 
 def test_a_word_that_people_type_is_answered_with_the_name(group, word, name):
     with pytest.raises(InputError, match=rf'is called "{word}" \(did you mean "{name}"\?\)'):
         CATALOGS[group].entry(word, group)
-
-
-def test_other_words_are_no_names_and_mean_one_thing():
-    for catalog in CATALOGS.values():
-        words = [word for entry in catalog.entries.values() for word in entry.also]
-        assert len(words) == len(set(words))
-        assert not set(words) & set(catalog.entries)

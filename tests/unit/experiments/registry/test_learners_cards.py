@@ -16,7 +16,7 @@ from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import summarize
-from goalbound.learners.card import COROLLARY, LearnerCard
+from goalbound.learners.card import COROLLARY
 from tests.support.report_cases import case, spec
 from tests.support.synthetic import power, record, run_spec
 
@@ -55,33 +55,6 @@ def test_sharp_widths_are_proven_and_not_those_of_the_paper() -> None:
     assert PAPERS not in page
     assert "A sharp: widths: sharp; delta 0.1 (proven, and not those of the paper)" in page
     assert "has a guarantee only where" not in page
-
-
-def test_learners_without_a_bound_are_named_too_and_a_clairvoyant_is_not() -> None:
-    page = page_of({"use": "greedy-ridge", "label": "greedy"}, {"use": "clairvoyant", "label": "all-knowing"})
-    assert PAPERS not in page
-    assert "A greedy: no bound of its regret is known" in page
-    assert "B all-knowing:" not in page
-    assert PAPERS in page_of({"use": "lr-cssp", "label": "papers"}, {"use": "clairvoyant"})
-
-
-def test_of_a_learner_that_has_not_run_nothing_is_said() -> None:
-    learners = [{"use": "lr-cssp", "label": "papers"}, {"use": "scaled-sharp", "label": "quick"}]
-    given = case(spec(learners=learners, seeds=1), only=lambda run: run.learner.label == "papers")
-    data = report_data(**given)
-    assert [one["card"] is None for one in data["learners"]] == [False, True]
-    page = report_page(data)
-    assert PAPERS not in page
-    assert "scaled-sharp; no run of it has a result" in page
-
-
-def test_practical_at_a_scale_of_1_is_described_as_the_same_learner_by_its_other_name() -> None:
-    (practical,) = played({"use": "scaled-sharp", "label": "one", "scale": 1.0})
-    (by_hand,) = played({"use": "lr-cssp", "label": "one", "widths": "sharp", "replan_factor": 2.0})
-    assert practical.table["loss"].tolist() == by_hand.table["loss"].tolist()
-    assert practical.card == by_hand.card
-    assert (practical.card.guarantee, practical.card.description) == ("proven", "widths: sharp; delta 0.1")
-    assert summarize([practical]).groups[0].constants == summarize([by_hand]).groups[0].constants
 
 
 def test_the_name_of_a_setting_makes_no_guarantee() -> None:
@@ -126,19 +99,6 @@ def test_known_steps_are_a_dash_without_a_known_test_wherever_they_are_reported(
     assert all(np.isfinite(record.table["loss"]).all() for record in records)
 
 
-def test_a_third_partys_learner_has_known_steps_if_its_card_says_so() -> None:
-    without = record(run_spec(), power(1.0, 0.5), metadata={"card": LearnerCard().as_json()})
-    assert summarize([without]).groups[0].known_share.note == "the learner has no known test"
-    assert summarize([record(run_spec(), power(1.0, 0.5))]).groups[0].known_share.mean == pytest.approx(0.9)
-
-
-def test_a_proof_that_is_not_about_the_contexts_at_hand_is_said_to_be_none() -> None:
-    learners = [{"use": "lr-cssp", "label": "seeing"}, {"use": "context-blind", "label": "blind"}]
-    table = summarize(case(spec(learners=learners, seeds=1))["records"]).table(width=200)
-    assert "blind: sees nothing, so its proof is not about these contexts" in table
-    assert "seeing: sees" not in table
-
-
 def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary() -> None:
     given = case(spec(learners=[{"use": "lr-cssp", "label": "wide"}], seeds=1))
     promise = "The theorem promises wide K^0.5 in the long run"
@@ -152,14 +112,6 @@ def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary(
             one.metadata["card"]["theorem"] = "Theorem regret-bound-main"
     assert promise not in said
     assert "The corollary, where losses may be zero, promises wide K^0.67" in said
-
-
-def test_a_record_without_a_card_is_refused() -> None:
-    made = record(run_spec(), power(1.0, 0.5))
-    with pytest.raises(InputError, match="the metadata keys are"):
-        RunRecord(made.spec, dict(made.table), {name: one for name, one in made.metadata.items() if name != "card"})
-    with pytest.raises(InputError, match="the learner's card is"):
-        RunRecord(made.spec, dict(made.table), {**made.metadata, "card": {"guarantee": "proven"}})
 
 
 def test_an_adversary_refuses_a_learner_that_keeps_nothing_on_contexts_before_the_run() -> None:

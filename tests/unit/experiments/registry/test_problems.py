@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from goalbound.errors import ArgumentError
@@ -13,20 +12,12 @@ from goalbound.experiments.registry import PROBLEMS, Component, instantiate, los
 from goalbound.experiments.registry.problems import problem_instance
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
-from goalbound.models.step import bernoulli, bounded, deterministic
+from goalbound.models.step import bernoulli, deterministic
 from goalbound.problems import CATALOG, treatment_ladder
-from goalbound.simulation import ModelEnvironment
 
 
 def test_every_built_in_family_has_its_name_here() -> None:
     assert list(PROBLEMS.entries)[: len(CATALOG)] == list(CATALOG)
-
-
-def test_a_bare_problem_is_simulated_as_it_is() -> None:
-    problem = treatment_ladder(2)
-    instance = problem_instance(problem, bernoulli(), "problems (mine)")
-    assert instance.problem is problem
-    assert isinstance(instance.environment(rng=np.random.default_rng(0)), ModelEnvironment)
 
 
 def test_an_environment_that_draws_its_own_losses_takes_no_law() -> None:
@@ -36,16 +27,6 @@ def test_an_environment_that_draws_its_own_losses_takes_no_law() -> None:
     assert problem_instance(lake, deterministic(), "problems (frozen-lake)") is lake
     with pytest.raises(ArgumentError, match=r"problems \(frozen-lake\): this environment draws its own losses"):
         problem_instance(lake, bernoulli(), "problems (frozen-lake)")
-
-
-def test_what_is_no_problem_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="the function made a dict; a problem is a LinearCSSP"):
-        problem_instance({}, deterministic(), "problems (mine)")
-
-
-def test_a_loss_law_is_a_word_or_a_table() -> None:
-    assert loss_law("deterministic") == deterministic()
-    assert loss_law({"law": "bounded", "spread": 0.25}) == bounded(spread=0.25)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from goalbound.experiments.registry.learners import greedy_ridge, lr_cssp, ps_cs
 from goalbound.experiments.registry.warm_start import ANY_LOG, LogLaw, guessed, runbook_log
 from goalbound.models.step import deterministic
 from goalbound.planning import solve
-from goalbound.problems import dense_random, windy_grid
-from goalbound.simulation import Adversary, OneHot
+from goalbound.problems import dense_random
+from goalbound.simulation import OneHot
 
 PROBLEM = dense_random(3, actions=2, context_size=2, seed=4)
 
@@ -32,17 +32,6 @@ def test_the_cases_of_a_log_come_as_those_of_the_run_that_follows() -> None:
     for context, step in steps:
         mean = PROBLEM.losses[PROBLEM.support.pair(step.state, step.action)] @ context
         assert step.loss == pytest.approx(mean, rel=1e-12)
-
-
-def test_contexts_that_are_chosen_by_the_learner_make_no_log() -> None:
-    with pytest.raises(ArgumentError, match="log_share needs contexts that are drawn, and Adversary"):
-        next(runbook_log(PROBLEM, 5, np.random.default_rng(0), LogLaw(Adversary.anywhere(2))))
-
-
-def test_cases_that_never_arrive_are_given_up() -> None:
-    grid = windy_grid(2, 3)
-    steps = list(runbook_log(grid, 20, np.random.default_rng(1)))
-    assert len(steps) <= 20 * 200
 
 
 @pytest.mark.parametrize("make", [greedy_ridge, ps_cssp, lr_cssp])

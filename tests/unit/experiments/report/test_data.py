@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 
 from goalbound.experiments.report import report_data, report_page
@@ -29,17 +27,6 @@ def test_shares_of_known_steps_and_intervals_are_those_of_all_steps_so_far(data)
     # Made by hand: 3 steps and 2 intervals an episode, the first 30 episodes with one unknown step each.
     np.testing.assert_allclose(result["known"]["values"], 1.0 - np.minimum(episode, 30) / (3 * episode), rtol=1e-5)
     np.testing.assert_allclose(result["intervals"]["values"], 2.0)
-
-
-def test_data_is_plain_json_without_nan(data):
-    assert json.loads(json.dumps(data, allow_nan=False)) == data
-
-
-def test_learners_have_tags_in_the_order_of_the_file(data):
-    assert [(one["tag"], one["label"]) for one in data["learners"]] == [
-        ("A", "wide"), ("B", "narrow"), ("C", "blind"), ("D", "clairvoyant"),
-    ]  # fmt: skip
-    assert [one["card"]["sees"] for one in data["learners"]] == ["contexts", "contexts", "nothing", "truth"]
 
 
 def test_the_clairvoyant_wins_no_comparison_and_has_no_field(data):
@@ -70,10 +57,3 @@ def test_failed_and_missing_runs_are_distinguished():
     assert "PlanningStopped: no end" in page
     assert "not run yet" in page
     assert "2 of 3" in page
-
-
-def test_a_failure_of_a_run_that_has_a_record_by_now_is_forgotten():
-    asked = spec()
-    run = asked.runs()[0]
-    data = report_data(**case(asked, failures=[{"id": run.id, "error": "old", "traceback": "", "spec": run.as_json()}]))
-    assert data["failures"] == []

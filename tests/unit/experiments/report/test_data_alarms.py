@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
 from pathlib import Path
 from typing import Any
@@ -35,24 +34,6 @@ def test_the_summary_says_which_seeds_found_the_world_not_linear():
     bent, straight = found(None, BENT, BENT).groups
     assert bent.alarms == (None, BENT, BENT)
     assert straight.alarms == (None, None, None)  # records of before the test have no word about it
-
-
-def test_the_table_counts_the_runs_and_quotes_the_first_of_them():
-    lines = found(None, BENT, BENT).table(width=300).splitlines()
-    head = next(line for line in lines if line.startswith("learner"))
-    assert "alarms" in head
-    assert any(line.startswith("bent") and "2 of 3" in line for line in lines)
-    assert f"bent on P, C: alarm, seed 1: {BENT}" in lines
-
-
-def test_without_an_alarm_the_table_has_no_word_about_it():
-    assert "alarm" not in found(None, None).table()
-
-
-def test_the_csv_has_a_count_for_each_group(tmp_path):
-    found(None, BENT, BENT).to_csv(tmp_path / "summary.csv")
-    rows = list(csv.DictReader((tmp_path / "summary.csv").open()))
-    assert [row["alarms"] for row in rows] == ["2", "0"]
 
 
 def test_the_page_names_the_learner_and_escapes_the_words():

@@ -1,7 +1,5 @@
 """What is said about growth beside the theorem."""
 
-from copy import deepcopy
-
 from goalbound.experiments.report.growth import growth, panel_promise, promised_exponent
 
 
@@ -17,12 +15,6 @@ def test_a_rate_that_is_reached_is_said_to_be(data):
     assert (
         "The theorem promises wide K^0.5 in the long run, up to logarithms; it grows no faster than that at K" in text
     )
-
-
-def test_a_rate_that_is_not_reached_is_not_yet_reached_at_this_k(data):
-    panel = deepcopy(data["panels"][0])
-    panel["results"][0]["numbers"]["exponent"] = {"mean": 0.8, "low": 0.7, "high": 0.9}
-    assert "promises wide K^0.5 in the long run, up to logarithms; at K = 10,000 it is not there yet." in said(panel)
 
 
 def test_the_promise_is_to_learners_that_see_the_context(data):

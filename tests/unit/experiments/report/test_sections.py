@@ -6,17 +6,9 @@ import json
 import re
 from itertools import pairwise
 
-import pytest
-
 from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.sections import bibtex, powers
+from goalbound.experiments.report.sections import bibtex
 from tests.support.report_cases import HOSTILE, Outline, case, spec
-
-
-def test_an_experiment_without_any_record_has_a_page_too():
-    page = report_page(report_data(**case(only=lambda _: False)))
-    assert "No run has a result yet." in page
-    assert "0 of the 24 runs have a result." in page
 
 
 def test_labels_cannot_break_out_of_the_page():
@@ -44,12 +36,6 @@ def test_the_page_has_headings_in_order_and_tables_with_captions_and_scopes(page
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert tags.count("table") == tags.count("caption")
     assert all("scope" in attributes for tag, attributes in Outline(page).tags if tag == "th" and attributes)
-
-
-@pytest.mark.parametrize("text", ["K^0.5.", "K^1.19 (1 to 2)"])
-def test_powers_are_written_as_powers(text):
-    number = text[2:].split(" ")[0].rstrip(".")
-    assert powers(text) == f"K<sup>{number}</sup>{text[2 + len(number) :]}"
 
 
 def test_everything_to_cite_is_there_to_copy(page):

@@ -7,10 +7,8 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from goalbound.experiments.report import report_data, report_page
-from goalbound.experiments.report.simplex_maps import fold_edges
+from goalbound.experiments.report import report_data
 from tests.support.report_cases import EPISODES, case, made, result_of, spec
-from tests.support.synthetic import simplex
 
 
 def test_two_components_are_a_line_and_hold_every_episode(data):
@@ -39,21 +37,6 @@ def test_three_components_are_a_triangle_of_cells_and_its_edge_is_not_lost(data)
     assert field["value"][rows[5] + 6] == 1.0
 
 
-def test_more_components_have_a_field_for_each_pair():
-    data = report_data(**case(spec(seeds=1), context_size=5))
-    panel = data["panels"][0]
-    assert [field["components"] for field in panel["results"][0]["simplex"]] == simplex(5, 1)["pairs"]
-    assert panel["components"] == [f"component {one}" for one in range(1, 6)]
-    page = report_page(data)
-    assert [f'data-chart="simplex-1-{part}"' in page for part in range(1, 7)] == [True] * 5 + [False]
-
-
-def test_one_component_has_no_field():
-    data = report_data(**case(spec(seeds=1), context_size=1))
-    assert data["panels"][0]["results"][0]["simplex"] is None
-    assert "Contexts of one component" in report_page(data)
-
-
 def test_learned_policies_are_means_over_seeds_and_count_those_that_are_not_proper(data):
     panel, result = result_of(data, "flat", "wide")
     policy = result["policy"]
@@ -62,11 +45,3 @@ def test_learned_policies_are_means_over_seeds_and_count_those_that_are_not_prop
     assert policy["gap"][-1] is None
     second = panel["policies"]["contexts"][20][1]
     assert policy["gap"][20] == pytest.approx(0.3 * second**3, rel=1e-3)
-
-
-def test_contexts_on_the_edge_are_counted_in_a_cell_of_the_triangle():
-    table = np.zeros((12, 12))
-    table[6, 6] = 5.0  # (1/2, 1/2, 0): 6 + 6 = 12 is outside of the cells of the triangle
-    moved = fold_edges(table)
-    assert moved.sum() == 5.0
-    assert all(row + column < 12 for row, column in zip(*np.nonzero(moved), strict=True))

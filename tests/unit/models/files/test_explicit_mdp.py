@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from goalbound.errors import FileFormatError, ModelError
 from goalbound.models import SSP
 from goalbound.models.files.explicit_mdp import ExplicitMDP, from_ssp, select_name, sum_rewards, to_ssp
-from tests.support.model_files import ssps
 
 MODEL = ExplicitMDP(
     choice_start=np.array([0, 1, 3, 4]),
@@ -37,12 +34,6 @@ def test_losses_are_divided_by_the_smallest_power_of_two_that_none_exceeds() -> 
     problem = to_ssp(MODEL)
     assert problem.loss_scale == 4.0
     np.testing.assert_array_equal(problem.losses, [0.75, 0.25, 0.5])
-
-
-@settings(max_examples=60, deadline=None)
-@given(ssps(scales=st.sampled_from([1.0, 2.0, 1024.0]), uniform=True))
-def test_a_problem_comes_back_but_for_its_state_names(problem: SSP) -> None:
-    assert to_ssp(from_ssp(problem)) == replace(problem, support=replace(problem.support, state_names=None))
 
 
 def test_a_start_that_is_not_uniform_cannot_be_said() -> None:

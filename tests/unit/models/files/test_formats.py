@@ -69,13 +69,6 @@ def test_a_suffix_decides_only_where_the_bytes_say_nothing(tmp_path):
     assert "known are" not in str(caught.value)  # the reader of DRN files complains
 
 
-def test_the_limit_holds_for_every_format(tmp_path):
-    for suffix in ("npz", "umb", "drn"):
-        save(small(), tmp_path / f"drug.{suffix}")
-        with pytest.raises(FileFormatError, match="16"):
-            load(tmp_path / f"drug.{suffix}", limit=16)
-
-
 def test_what_is_no_problem_is_not_written_and_the_error_says_what_to_do(tmp_path):
     support = Support.from_names({"new": {"answer": ["goal"]}})
     for suffix in (".npz", ".umb", ".drn"):

@@ -5,8 +5,6 @@ import lzma
 import os
 import socket
 import stat
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import goalbound
 from goalbound import LRCSSP, SSP, FileFormatError, Support
 from goalbound.adapters.covariates import CovariateLearner, Hats, load_map, save_map
 from goalbound.baselines import TabularLearner
@@ -120,19 +117,6 @@ def test_what_is_no_path_is_refused(reader, path):
         READERS[reader](path)
 
 
-def test_a_number_is_no_path_and_stdout_stays_open():
-    script = (
-        "import goalbound, goalbound.errors\n"
-        "for number in (0, 1, 2):\n    try:\n        goalbound.load(number)\n"
-        "    except goalbound.errors.InputError as error:\n        print(error)\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.splitlines() == [
-        f"{number} is not a path; give the name of a file, as text or as a pathlib.Path" for number in (0, 1, 2)
-    ]
-
-
 @pytest.mark.parametrize("path", [1, None, b"model.npz", "mo\0del.npz"])
 def test_nothing_is_written_to_what_is_no_path(path):
     problem = SSP.dense([[0.5]], [[[0.0, 1.0]]])
@@ -184,21 +168,6 @@ def test_what_unpacks_to_more_than_an_eighth_of_the_limit_is_refused_with_two_re
         reader(path, limit=2 * limit)
 
 
-def test_what_was_refused_packed_is_read_unpacked(tmp_path):
-    problem = SSP.dense([[0.5]], [[[0.0, 1.0]]])
-    save(problem, tmp_path / "model.umb")
-    content = (tmp_path / "model.umb").read_bytes()
-    (tmp_path / "model.umb.gz").write_bytes(gzip.compress(content))
-    with pytest.raises(FileFormatError, match="unpack it first"):
-        load(tmp_path / "model.umb.gz", limit=len(content))
-    assert load(tmp_path / "model.umb", limit=len(content)) == problem
-    assert load(tmp_path / "model.umb.gz", limit=UNPACKED_WEIGHT * len(content)) == problem
-
-
-def test_by_default_half_a_gigabyte_may_be_unpacked():
-    assert LIMIT // UNPACKED_WEIGHT == 512 * MIB
-
-
 @pytest.mark.parametrize("reader", [read_npz, LRCSSP.load, load_map, TabularLearner.load])
 def test_an_archive_of_ours_is_not_unpacked_at_all(tmp_path, reader):
     save(SSP.dense([[0.5]], [[[0.0, 1.0]]]), tmp_path / "a.npz")
@@ -242,7 +211,3 @@ def test_an_experiment_of_megabytes_is_refused(tmp_path):
     (tmp_path / "a.toml").write_text("#" * (17 * MIB))
     with pytest.raises(InputError, match=r"a\.toml: .* bytes, and the limit is 16777216; no experiment is as large"):
         ExperimentSpec.load(tmp_path / "a.toml")
-
-
-def test_the_names_at_the_top_are_these_readers():
-    assert goalbound.load is load

@@ -10,11 +10,6 @@ from goalbound.jit.records import new_record, record_type
 from goalbound.models.files.ranges import HUGE, MANY, around, matching, within, within_record
 
 
-def test_an_array_of_the_shape_and_type_is_given_back() -> None:
-    array = np.array([0.5, -HUGE])
-    assert matching({"sums": array}, "sums", (2,), np.float64) is array
-
-
 @pytest.mark.parametrize(
     ("array", "message"),
     [

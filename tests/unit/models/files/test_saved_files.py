@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
 import re
 import signal
 import subprocess
@@ -231,30 +229,6 @@ def test_a_learner_saves_again_where_it_saved_before_or_was_loaded_from(tmp_path
     assert steps(two) == steps(tmp_path / "three") == 6
 
 
-def test_a_file_that_came_back_from_elsewhere_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "learner"
-    learner, other = fresh(), fresh()
-    learner.save(path)
-    learn(other)
-    other.save(path, overwrite=True)
-    with pytest.raises(FileConflictError, match="is not as this learner read or wrote it last"):
-        learner.save(path)
-    assert steps(path) == 1
-
-
-@pytest.mark.parametrize("way", [copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
-def test_a_copy_comes_from_the_same_file_until_one_of_them_saves(way: Callable[[Any], Any], tmp_path: Path) -> None:
-    path = tmp_path / "learner"
-    learner = fresh()
-    learner.save(path)
-    other = way(learner)
-    learn(other)
-    other.save(path)
-    learn(learner)
-    with pytest.raises(FileConflictError):
-        learner.save(path)
-
-
 def seen_through() -> MappedContexts:
     return MappedContexts(fresh(2), np.eye(2))
 
@@ -310,24 +284,6 @@ def test_every_learner_refuses_what_is_not_its_own(name: str, tmp_path: Path) ->
     assert names(tmp_path) == ["learner"]
 
 
-class OwnLearner:
-    """Of a third party, whose save always replaces."""
-
-    context_size = 1
-
-    def begin(self, context: Any) -> Any: ...
-
-    def save(self, path: Path) -> None:
-        Path(path).write_text("mine")
-
-
-def test_a_learner_of_a_third_party_inside_another_saves_as_it_does(tmp_path: Path) -> None:
-    for learner in (ContextBlind(OwnLearner()), MappedContexts(OwnLearner(), [[1.0]])):
-        for overwrite in (False, True):
-            learner.save(tmp_path / "own", overwrite=overwrite)
-    assert (tmp_path / "own").read_text() == "mine"
-
-
 def test_ctrl_c_after_the_file_was_replaced_does_not_make_it_a_strangers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,16 +308,6 @@ def test_ctrl_c_after_the_file_was_replaced_does_not_make_it_a_strangers(
         learn(learner)
         learner.save(path)
     assert steps(path) == 4
-
-
-def test_files_that_are_gone_are_not_remembered(tmp_path: Path) -> None:
-    learner = cells()
-    learn(learner, given=[1.0, 0.0])
-    for number in range(5):
-        learner.save(tmp_path / str(number))
-    (inner,) = learner.cells.values()
-    assert len(inner._files._ids) == 1  # it was written five times to places that are gone
-    assert len(learner._files._ids) == 5
 
 
 @POSIX

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.errors import InputError
-from goalbound.models import SSP, LinearCSSP
-from goalbound.planning import solve
+from goalbound.models import LinearCSSP
 from goalbound.planning.context_bounds import Bound, context_bounds
 from goalbound.planning.context_bounds.branch_and_bound import BoundStatus
 from tests.reference import context_grid, linear_program
@@ -46,15 +44,6 @@ def test_the_largest_loss_may_be_attained_inside_where_no_policy_changes() -> No
     assert_bounds(found.time_bound, 2.0, 1e-3)  # 1 + x steps
 
 
-def test_the_longest_time_may_be_attained_where_the_policy_changes() -> None:
-    # Action 0: loss 0.5, one step. Action 1: loss 0.1 and chance p(x) = 0.1 + 0.9 x, so value 0.1 / p and 1 / p steps.
-    # Action 1 is optimal from p = 0.2 on, where it takes 5 steps; below, action 0 takes one.
-    found = context_bounds(exits([[0.5, 0.1], [0.5, 0.1]], [[1.0, 1.0], [1.0, 0.1]]))
-    assert_bounds(found.time_bound, 5.0)
-    assert found.time_bound.context[0] == pytest.approx(1 / 9, abs=0.01)
-    assert_bounds(found.loss_bound, 0.5)
-
-
 def test_the_loss_floor_is_the_smallest_loss_of_any_component() -> None:
     assert context_bounds(exits([[0.4, 0.3], [0.07, 0.9]], [[1.0, 1.0], [0.5, 0.5]])).loss_floor == 0.07
 
@@ -82,29 +71,6 @@ def test_policies_that_end_only_under_their_own_component_still_give_finite_boun
     assert_bounds(found.time_bound, 2.0)
 
 
-def test_three_such_components_meet_in_the_middle() -> None:
-    # chance max(c), smallest 1/3
-    found = context_bounds(exits([[1.0] * 3] * 3, np.eye(3).tolist()))
-    assert_bounds(found.loss_bound, 3.0)
-    assert found.loss_bound.context == pytest.approx([1 / 3] * 3, abs=0.02)
-
-
-def test_one_component_is_one_solve() -> None:
-    ssp = SSP.dense([[0.5, 0.2], [0.3, 0.9]], [[[0.0, 0.5, 0.5], [0.5, 0.0, 0.5]], [[0.9, 0.0, 0.1], [0.0, 0.0, 1.0]]])
-    found = context_bounds(LinearCSSP.mix([ssp]))
-    assert found.loss_bound.lower == pytest.approx(solve(ssp).values.max(), rel=1e-8)
-    assert found.loss_bound.upper == pytest.approx(solve(ssp).values.max(), rel=1e-8)
-    assert found.time_bound.upper == pytest.approx(solve(ssp).hitting_times.max(), rel=1e-8)
-    assert found.regions == 2
-    assert found.status is BoundStatus.CONVERGED
-
-
-def test_a_problem_without_losses_has_a_largest_loss_of_zero() -> None:
-    found = context_bounds(exits([[0.0], [0.0]], [[1.0], [0.5]]))
-    assert (found.loss_bound.lower, found.loss_bound.upper) == (0.0, 0.0)
-    assert_bounds(found.time_bound, 2.0)
-
-
 def test_a_free_way_that_closes_at_a_corner_costs_there_only() -> None:
     # Action 0 is free and exits with chance x: v* = 0 for x > 0 but 1 at x = 0, by action 1. Near there the best policy
     # takes 1 / x steps, without bound.
@@ -114,20 +80,6 @@ def test_a_free_way_that_closes_at_a_corner_costs_there_only() -> None:
     assert found.time_bound.upper == np.inf
     assert found.time_bound.lower >= 1000.0
     assert found.status is BoundStatus.REGION_LIMIT
-
-
-def test_the_same_action_twice_does_not_widen_the_time() -> None:
-    # 0.1 / (0.1 + 0.9 x) in 1 / (0.1 + 0.9 x) steps
-    found = context_bounds(exits([[0.1, 0.1], [0.1, 0.1]], [[1.0, 1.0], [0.1, 0.1]]))
-    assert_bounds(found.loss_bound, 1.0)
-    assert_bounds(found.time_bound, 10.0)
-
-
-def test_tiny_exits_are_no_obstacle() -> None:
-    # one action: loss 1 a step, chance 1e-9 + (1 - 1e-9) x; largest at x = 0
-    found = context_bounds(exits([[1.0], [1.0]], [[1.0], [1e-9]]))
-    assert_bounds(found.loss_bound, 1e9)
-    assert_bounds(found.time_bound, 1e9)
 
 
 def random_problem(seed: int, states: int = 3, actions: int = 2, size: int = 3) -> LinearCSSP:
@@ -188,19 +140,6 @@ def test_the_summary_names_states_and_components() -> None:
     text = str(context_bounds(problem))
     assert 'largest optimal loss B* in [1, 1], lower end at state 0 ("sick"), context (1 old); converged' in text
     assert "every context has a proper policy" in text
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"tolerance": 0.0}, "tolerance 0.0"),
-        ({"most_regions": 0}, "most_regions is 0"),
-        ({"time_limit": 0.0}, "time_limit is 0.0"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, float], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        context_bounds(exits([[0.5]], [[1.0]]), **settings)  # type: ignore[arg-type]
 
 
 def test_no_context_of_frozen_lake_between_dry_and_icy_is_left_out() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from goalbound.models import LinearCSSP
-from goalbound.planning import evaluate, solve
-from goalbound.planning.context_bounds import region
+from goalbound.planning import solve
 from goalbound.planning.context_bounds.region import ContextPoint, ContextPoints
 from goalbound.problems import windy_grid
 
@@ -20,27 +19,6 @@ def test_the_values_of_its_optimal_policy_are_the_optimal_ones() -> None:
     found = point.evaluate(point.policy)
     assert found is not None
     np.testing.assert_allclose(found[0], solve(GRID.at(CONTEXT)).values, rtol=1e-9)
-
-
-@pytest.mark.parametrize("most", [400, 0])
-def test_policies_have_the_values_and_steps_of_their_evaluation(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(region, "MOST_ELIMINATED", most)
-    point = ContextPoint(GRID, CONTEXT)
-    walking = np.array([GRID.support.pair(s, "east" if s % 3 < 2 else "south") for s in range(5)])
-    found, expected = point.evaluate(walking), evaluate(point.ssp, GRID.support.pair_action[walking])
-    assert found is not None
-    np.testing.assert_allclose(found[0], expected.values, rtol=1e-9)
-    np.testing.assert_allclose(found[1], expected.hitting_times, rtol=1e-9)
-
-
-def test_a_policy_that_is_not_proper_there_has_no_values() -> None:
-    drifting = np.array([GRID.support.pair(s, "drift") for s in range(5)])
-    assert ContextPoint(GRID, np.array([1.0, 0.0, 0.0])).evaluate(drifting) is None  # in the calm nothing moves
-
-
-def test_evaluations_are_cached() -> None:
-    point = ContextPoint(GRID, CONTEXT)
-    assert point.evaluate(point.policy) is point.evaluate(point.policy.copy())
 
 
 def test_equal_contexts_share_a_point_while_it_is_used() -> None:

@@ -14,16 +14,12 @@ from goalbound.planning.context_bounds.region import (
     ContextPoint,
     affine_upper_bounds,
     most_priced_steps,
-    priced_steps,
     prices_for,
 )
 from goalbound.problems import routing_grid
 from tests.reference import context_grid
 from tests.support.context_grids import simplices
 from tests.support.strategies import contexts, examples, linear_cssps
-
-SAFE_OR_RISKY = LinearCSSP.dense([[[0.5, 0.2]]], [[[[0.0, 1.0], [0.6, 0.4]]]])
-"""One state: loss 0.5 and there, or loss 0.2 with a chance of 0.4 (2.5 steps, 0.5 in all)."""
 
 
 @examples(200)
@@ -34,27 +30,6 @@ def test_no_policy_that_is_optimal_somewhere_takes_longer(problem: LinearCSSP, d
     weights = data.draw(contexts(len(corners)))
     context = weights @ np.stack([corner.context for corner in corners])
     assert context_grid.largest_at(problem.at(context / context.sum())).time <= bound * (1.0 + 1e-9)
-
-
-def test_steps_less_their_price_are_those_of_the_best_policy() -> None:
-    point = ContextPoint(SAFE_OR_RISKY, np.array([1.0]))
-    # 1 - 0.5 y against 2.5 - 0.5 y
-    assert priced_steps(point, 6.0) == pytest.approx([2.5 - 3.0, 0.0])
-
-
-def test_where_a_loop_is_cheaper_than_its_steps_there_is_no_bound() -> None:
-    free = LinearCSSP.dense([[[0.5, 0.0]]], [[[[0.0, 1.0], [1.0, 0.0]]]])
-    point = ContextPoint(free, np.array([1.0]))
-    assert priced_steps(point, 3.0) is None
-    assert most_priced_steps((point,), affine_upper_bounds((point,)), prices_for((point,))) == np.inf
-
-
-def test_without_prices_or_upper_bounds_nothing_is_claimed() -> None:
-    point = ContextPoint(SAFE_OR_RISKY, np.array([1.0]))
-    assert most_priced_steps((point,), [], (6.0,)) == np.inf
-    assert most_priced_steps((point,), affine_upper_bounds((point,)), ()) == np.inf
-    nothing = LinearCSSP.dense([[[0.0]]], [[[[0.0, 1.0]]]])
-    assert prices_for((ContextPoint(nothing, np.array([1.0])),)) == ()
 
 
 def test_prices_and_pairs_give_intervals_that_share_a_value(monkeypatch: pytest.MonkeyPatch) -> None:

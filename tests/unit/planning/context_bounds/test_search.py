@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from goalbound import context_bounds
 from goalbound.planning.context_bounds import BoundStatus, SearchProgress
 from goalbound.planning.context_bounds.region import ContextPoint, ContextPoints, CornerPoints
 from goalbound.planning.context_bounds.search import Budget, Incumbent, longest_edge, maximise
-from goalbound.problems import routing_grid, treatment_ladder
+from goalbound.problems import treatment_ladder
 
 POINTS = ContextPoints(treatment_ladder(1, markers=2))
 ROOT: CornerPoints = tuple(POINTS.at(corner) for corner in np.eye(3))
@@ -63,18 +61,3 @@ def test_it_tells_of_an_interval_that_only_shrinks() -> None:
         assert one.regions <= following.regions
         assert one.seconds <= following.seconds
     assert (heard[-1].lower, heard[-1].upper) == (incumbent.value, largest)
-
-
-def test_bounds_over_all_contexts_tell_of_both_their_searches() -> None:
-    heard: list[SearchProgress] = []
-    found = context_bounds(routing_grid(3, 3), tolerance=0.05, progress=heard.append)
-    assert [one.of for one in heard] == sorted(one.of for one in heard)  # the loss, then the time
-    of_loss = [one for one in heard if one.of == "loss"][-1]
-    assert (of_loss.lower, of_loss.upper) == (found.loss_bound.lower, found.loss_bound.upper)
-    assert (heard[-1].lower, heard[-1].upper) == (found.time_bound.lower, found.time_bound.upper)
-
-
-def test_the_longest_edge_is_found() -> None:
-    corners = tuple(POINTS.at(np.array(c)) for c in ([1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]))
-    assert longest_edge(corners) == (0, 2, pytest.approx(math.sqrt(2.0)))
-    assert longest_edge(corners[:1]) == (0, 0, 0.0)

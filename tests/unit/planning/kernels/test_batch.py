@@ -32,14 +32,6 @@ def test_rows_are_mixed_to_the_bit_as_the_problem_mixes_them(problem: LinearCSSP
         assert out.tobytes() == expected.tobytes() == np.array(naive.mixed(turned, context.tolist())).tobytes()
 
 
-def test_a_mixture_of_ones_is_one() -> None:
-    context = np.array([0.2, 0.4, 0.3, 0.1])
-    out = np.empty(1)
-    assert sum(context.tolist()) > 1.0
-    batch.mix.python(np.ones((4, 1)), context, out)
-    assert out[0] == 1.0
-
-
 @given(drawn.problems(), st.data())
 @examples(60)
 def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows, data: Any) -> None:
@@ -62,49 +54,6 @@ def test_the_bounds_of_any_values_are_the_exact_ones_rounded_outwards(rows: Rows
         assert twins.gain(pairs[pair], v) <= twins.gain(pairs[best[s]], v) + slack
 
 
-@given(drawn.problems(proper=True, loss=st.sampled_from([0.1, 0.25, 0.5, 1.0])))
-@examples(60)
-def test_policy_iteration_ends_at_values_that_the_certificate_holds_close(rows: Rows) -> None:
-    policy = drawn.first_pairs(rows)
-    states = len(policy)
-    workspace = new_evaluation_workspace(states)
-    settled = batch.value_iteration.python(rows, 1e-9, workspace, policy)
-    least_x, least_y = naive.bounds(rows, workspace.values, policy.tolist())
-    _, x, y = batch.improve_and_bound.python(rows, workspace.values, policy.copy())
-    assert x >= least_x
-    assert y >= least_y
-    assert settled == (x + y <= 1e-9)
-    if not settled:  # only where a step is one in 10^5 of the value
-        assert workspace.values.max() > 1e5 * rows.losses.min()
-
-
-def test_values_too_small_for_floats_are_not_certified() -> None:
-    # v(0) = 1e-320 + 0.3e-320 is rounded to a multiple of 5e-324, which is one part in 2000.
-    rows = drawn.rows_from([[(1e-320, [(1, 0.3), (2, 0.7)])], [(1e-320, [(2, 1.0)])]])
-    workspace = new_evaluation_workspace(2)
-    assert not batch.value_iteration.python(rows, 1e-6, workspace, np.array([0, 1]))
-
-
-def test_a_policy_that_never_ends_is_not_settled_on() -> None:
-    rows = drawn.rows_from([[(0.5, [(0, 1.0)]), (0.5, [(1, 1.0)])]])
-    workspace = new_evaluation_workspace(1)
-    assert not batch.value_iteration.python(rows, 1e-9, workspace, np.array([0]))
-    assert batch.value_iteration.python(rows, 1e-9, workspace, np.array([1]))
-
-
-def test_of_pairs_that_tie_up_to_rounding_the_lowest_is_taken() -> None:
-    # 0.1 + 0.2 against 0.3: the second pair is better by one rounding, and not taken for it.
-    rows = drawn.rows_from([[(0.1, [(1, 1.0)]), (0.3, [(2, 1.0)])], [(0.2, [(2, 1.0)])]])
-    policy = np.array([1, 2])
-    values = np.array([0.3, 0.2, 0.0])
-    assert 0.1 + 0.2 > 0.3
-    switched, x, _ = batch.improve_and_bound.python(rows, values, policy)
-    assert (switched, policy.tolist()) == (1, [0, 2])
-    assert 0.0 < x < 1e-14
-
-
-TWO_DRUGS = LinearCSSP.dense([[[0.5, 0.2]], [[0.5, 0.2]]], [[[[0, 1.0], [0.1, 0.9]]], [[[0, 1.0], [0.9, 0.1]]]])
-"""A drug that always works, and one that works in 0.9 of all cases under one component, 0.1 under the other."""
 UNKNOWN, NONE = batch.UNKNOWN, batch.NONE
 
 
@@ -161,60 +110,3 @@ def test_a_batch_has_the_values_that_the_planner_finds_one_by_one() -> None:
     assert other.solve("compiled") == (12, -1)
     assert other.values.tobytes() == one.values.tobytes()
     assert other.policy.tobytes() == one.policy.tobytes()
-
-
-def test_a_start_that_is_not_known_is_asked_for_and_the_batch_goes_on_from_there() -> None:
-    asked = Asked(TWO_DRUGS, [[0.2, 0.8], [1.0, 0.0]], starts=[[UNKNOWN], [UNKNOWN]])
-    assert asked.solve() == (0, 1)  # the second component is the heaviest
-    asked.starts[1] = 0
-    assert asked.solve() == (2, -1)  # the second context starts from the policy of the first
-    # 0.5 for the sure drug; 0.2 / 0.9 for the other one.
-    np.testing.assert_allclose(asked.values, [[0.5, 0.0], [0.2 / 0.9, 0.0]], rtol=1e-15)
-    assert asked.policy.tolist() == [1]
-
-
-def test_contexts_before_the_first_are_left_alone() -> None:
-    asked = Asked(TWO_DRUGS, [[0.2, 0.8], [1.0, 0.0]], starts=[[0], [0]])
-    assert asked.solve(first=1) == (2, -1)
-    assert np.isnan(asked.values[0]).all()
-    np.testing.assert_allclose(asked.values[1], [0.2 / 0.9, 0.0], rtol=1e-15)
-
-
-def test_where_no_component_has_a_start_the_context_is_left_to_others() -> None:
-    # Under the second component nothing ends, so it has no start; the first component's is asked for only where it is
-    # the heavier one.
-    problem = LinearCSSP.dense([[[0.5]], [[0.5]]], [[[[0.0, 1.0]]], [[[1.0, 0.0]]]])
-    asked = Asked(problem, [[0.75, 0.25], [0.25, 0.75]], starts=[[0], [NONE]])
-    assert asked.solve() == (2, -1)  # 0.5 / 0.75, then 0.5 / 0.25 by the policy of the first
-    np.testing.assert_allclose(asked.values, [[0.5 / 0.75, 0.0], [2.0, 0.0]], rtol=1e-15)
-    alone = Asked(problem, [[0.25, 0.75]], starts=[[0], [NONE]])
-    assert alone.solve() == (0, -1)
-    assert np.isnan(alone.values).all()
-
-
-def test_a_policy_that_never_arrives_gives_way_to_the_start_of_the_heaviest_component() -> None:
-    stuck = LinearCSSP.dense([[[0.1, 0.5]]], [[[[1.0, 0.0], [0.0, 1.0]]]])
-    asked = Asked(stuck, [[1.0]], starts=[[1]], policy=[0])
-    assert asked.solve() == (1, -1)
-    assert asked.values.tolist() == [[0.5, 0.0]]
-
-
-def test_contexts_nearby_share_a_slot_and_the_policies_of_others_are_kept() -> None:
-    near = [batch.slot_of.python(np.array([one, 1.0 - one])) for one in (0.51, 0.52, 0.55)]
-    assert len(set(near)) == 1
-    slots = [batch.slot_of.python(np.array([one / 16, 1.0 - one / 16])) for one in range(17)]
-    assert len(set(slots)) == 17
-    assert max(slots) < batch.SLOTS
-    asked = Asked(TWO_DRUGS, [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], starts=proper_starts(TWO_DRUGS))
-    assert asked.solve() == (3, -1)
-    kept = asked.policies[asked.policies[:, 0] != UNKNOWN]
-    assert sorted(kept.ravel().tolist()) == [0, 1]  # one drug under each component
-
-
-def test_the_values_of_a_context_do_not_depend_on_the_policies_that_are_kept() -> None:
-    contexts = np.random.default_rng(0).dirichlet(np.ones(2), 50)
-    asked = Asked(TWO_DRUGS, contexts, starts=proper_starts(TWO_DRUGS))
-    asked.solve()
-    again = Asked(TWO_DRUGS, contexts[::-1], starts=proper_starts(TWO_DRUGS))
-    again.solve()
-    assert again.values[::-1].tobytes() == asked.values.tobytes()

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goalbound.planning.kernels import bellman
-from goalbound.planning.kernels.chain import Chain, new_chain
 from tests.reference import kernels as twin
 from tests.support import drawn
 from tests.support.strategies import examples
@@ -76,28 +75,6 @@ def test_advantages_are_those_of_fractions_up_to_rounding(data: st.DataObject) -
         assert bellman.advantage.python(*where, low) == precise
 
 
-@given(st.data(), st.booleans())
-@examples(35)
-def test_residuals_are_the_advantages_of_the_policy_measured_in_losses_until_it_moves(
-    data: st.DataObject, sharp: bool
-) -> None:
-    rows = data.draw(drawn.problems())
-    policy = data.draw(drawn.policies(rows, drawn.moving(rows)))
-    states, pairs, floor = len(policy), twin.pairs_of(rows), 1e-3
-    values, low = data.draw(two_parts(states))
-    low = low if sharp else NOTHING
-    residual, unit = np.empty(states), np.empty(states)
-    largest = bellman.policy_residual.python(rows, policy, values, low, floor, residual, unit)
-    for s, i in enumerate(policy):
-        if i < 0:
-            assert (residual[s], unit[s]) == (0.0, floor)
-            continue
-        expected = bellman.advantage.python(rows, s, i, values, low)
-        np.testing.assert_allclose(residual[s], expected, rtol=1e-15)
-        np.testing.assert_allclose(unit[s], float(pairs[i].total * pairs[i].loss / pairs[i].moving) + floor, rtol=1e-15)
-    np.testing.assert_allclose(largest, np.max(np.abs(residual) / unit), rtol=1e-15)
-
-
 def test_a_residual_by_hand() -> None:
     rows = drawn.rows_from([[(0.5, [(2, 1.0)])], [(0.25, [(0, 1.0)])]])
     values, residual, unit = np.array([1.0, 1.0, 0.0]), np.empty(2), np.empty(2)
@@ -133,49 +110,3 @@ def test_the_spread_is_half_the_variance_of_the_next_value_over_the_value(data: 
             # The value is the loss until the state is left and the mean of what follows.
             expected += float(variance / (2 * (mean + Fraction(float(before[s]))))) if mean else 0.0
         np.testing.assert_allclose(unit[s], expected, rtol=1e-12)
-
-
-def buffers(rows: drawn.Rows, order: np.ndarray) -> Chain:
-    chain = new_chain(rows, order if len(order) else None)
-    chain.column[:], chain.weight[:] = -1, np.nan
-    return chain
-
-
-@given(st.data())
-@examples(40)
-def test_a_row_has_room_for_the_longest_pair_of_its_state(data: st.DataObject) -> None:
-    rows = data.draw(drawn.problems())
-    states, pairs = twin.states_of(rows), twin.pairs_of(rows)
-    order = np.array(data.draw(st.permutations(range(states))), dtype=np.int32)
-    for given_order in (order, np.empty(0, dtype=np.int32)):
-        room = np.diff(buffers(rows, given_order).start).tolist()
-        named = given_order if len(given_order) else range(states)
-        assert room == [max(len(pair.entries) for pair in pairs if pair.state == s) for s in named]
-
-
-@given(st.data(), st.booleans())
-@examples(35)
-def test_a_chain_brought_up_to_date_is_the_chain_built_afresh(data: st.DataObject, renumbered: bool) -> None:
-    rows = data.draw(drawn.problems())
-    usable, states = drawn.moving(rows), twin.states_of(rows)
-    order = np.array(data.draw(st.permutations(range(states))) if renumbered else [], dtype=np.int32)
-    rank = np.argsort(order).astype(np.int32)
-    named = order if renumbered else np.arange(states)
-    kept, known = buffers(rows, order), np.full(states, -1, dtype=np.int64)
-    for _ in range(3):
-        left_out = ~data.draw(drawn.masks(states))
-        policy = np.where(left_out, -1, data.draw(drawn.policies(rows, usable)))
-        bellman.update_chain.python(rows, policy, known, order, rank, kept)
-        np.testing.assert_array_equal(known, policy)
-        fresh = buffers(rows, order)
-        bellman.update_chain.python(rows, policy, np.full(states, -1, dtype=np.int64), order, rank, fresh)
-        for n in range(states):
-            here = slice(kept.start[n], kept.stop[n])
-            assert kept.stop[n] == fresh.stop[n]
-            assert kept.column[here].tobytes() == fresh.column[here].tobytes()
-            assert kept.weight[here].tobytes() == fresh.weight[here].tobytes()
-        assert kept.exit.tobytes() == fresh.exit.tobytes()
-        weight, leave = twin.moves_of(rows, policy)
-        np.testing.assert_allclose(twin.dense(kept), weight[np.ix_(named, named)], rtol=1e-14)
-        np.testing.assert_allclose(kept.exit, leave[named], rtol=1e-14)
-        np.testing.assert_allclose(twin.dense(kept).sum(axis=1) + kept.exit, 1.0, rtol=1e-14)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.planning.chain import NO_CLUSTERS
 from goalbound.planning.kernels import bellman
 from goalbound.planning.kernels import chain as iteration
-from goalbound.planning.kernels.chain import CoarseFactor, Evaluated, factor_coarse, new_chain
+from goalbound.planning.kernels.chain import CoarseFactor, Evaluated, new_chain
 from tests.reference import kernels as twin
 from tests.support import drawn
 from tests.support.strategies import examples
@@ -68,70 +64,6 @@ def test_setting_a_policy_updates_the_chain_and_measures_the_residual(case: tupl
     assert same(state, parts)
 
 
-@given(cases(), st.sampled_from([0.0, 1e-3, 0.5]), st.booleans())
-@examples(40)
-def test_an_improvement_is_set_and_measured_unless_it_is_the_last_and_none(
-    case: tuple, share: float, last: bool
-) -> None:
-    state, usable, policy = case
-    iteration.set_policy.python(state, policy, FLOOR)
-    parts, other, settled = copied(state), policy.copy(), np.zeros(len(policy))
-    switched, largest = iteration.improve_policy.python(state, usable, share, 0.0, settled, policy, FLOOR, last)
-    expected = bellman.improve.python(
-        parts.rows, usable, parts.values, parts.low, share * parts.unit, 0.0, np.zeros(len(other)), other
-    )
-    assert switched == expected
-    assert policy.tolist() == other.tolist()
-    if last and not switched:
-        assert largest == 0.0
-    else:
-        assert largest == set_in_parts(parts, other)
-    parts.margin[:] = state.margin
-    assert same(state, parts)
-
-
-def added(values: NDArray[np.float64], low: NDArray[np.float64], step: NDArray[np.float64]) -> tuple[Any, ...]:
-    """The values, their trailing part and whether all was added, vector by vector."""
-    before = values[:-1]
-    least = 0.1 * before
-    if not len(low):
-        total = before + step
-        return np.append(np.maximum(total, least), 0.0), low, bool((total >= least).all())
-    step = step + low[:-1]
-    total = before + step
-    shifted = total - before
-    rest = (before - (total - shifted)) + (step - shifted)
-    rest[total < least] = 0.0
-    return np.append(np.maximum(total, least), 0.0), np.append(rest, low[-1]), bool((total >= least).all())
-
-
-@given(cases(), st.data())
-@examples(60)
-def test_a_step_is_added_but_no_value_falls_below_a_tenth(case: tuple, data: st.DataObject) -> None:
-    state, _, _ = case
-    states = len(state.x)
-    step = data.draw(drawn.vectors(states, -2.0, 2.0))
-    if data.draw(st.booleans()):
-        step = step * 1e-7
-    state.x[:] = step[state.order] if len(state.order) else step
-    values, low, whole = added(state.values, state.low, step)
-    span, all_added = iteration.add_step.python(state)
-    assert state.values.tobytes() == values.tobytes()
-    assert state.low.tobytes() == low.tobytes()
-    assert all_added == whole
-    assert span == max(step.max(), 0.0) - min(step.min(), 0.0)
-
-
-@given(cases(), st.integers(0, 4))
-def test_the_span_of_a_step_that_is_not_a_number_is_not_known(case: tuple, where: int) -> None:
-    state, _, _ = case
-    state.x[where % len(state.x)] = np.nan
-    span, whole = iteration.add_step.python(state)
-    assert np.isnan(span)
-    assert not whole
-    assert np.isnan(state.values[:-1]).sum() == 1
-
-
 @given(cases(), st.sampled_from([1e-2, 1e-6]), st.sampled_from([1, 50]))
 @examples(40)
 def test_a_solved_step_has_the_residual_that_it_says(case: tuple, target: float, sweeps: int) -> None:
@@ -162,29 +94,6 @@ def slow_case() -> tuple[Evaluated, NDArray[np.int64], CoarseFactor]:
     iteration.set_policy.python(state, policy, 0.0)
     coarse = drawn.room_for(state.chain, np.array([0, 1], dtype=np.int32))
     return state, policy, coarse
-
-
-@pytest.mark.parametrize("trusted", [False, True])
-def test_slow_sweeps_ask_for_clusters_and_go_on_from_where_they_were(trusted: bool) -> None:
-    state, policy, coarse = slow_case()
-    numbers = policy, 0.0, 1e-6, trusted, 20, 30.0, 1e4
-    how, _, span, own = iteration.evaluate_step.python(state, NO_CLUSTERS, False, False, *numbers)
-    assert (how, span, own) == (iteration.NO_FACTOR, 0.0, False)
-    assert not state.values.any()  # nothing was added
-    factor_coarse.python(state.chain, coarse)
-    how, found, span, own = iteration.evaluate_step.python(state, coarse, True, True, *numbers)
-    assert (how, own) == (iteration.SOLVED, trusted)
-    # v0 = 1 + 0.999 v1 and v1 = 0.5 + 0.999 v0
-    expected = np.linalg.solve([[1.0, -0.999], [-0.999, 1.0]], [1.0, 0.5])
-    np.testing.assert_allclose(state.values[:2], expected, rtol=1e-3)
-    assert span == state.values.max()
-    assert found <= 1e-6
-
-
-def test_clusters_with_room_are_factored_inside() -> None:
-    state, policy, coarse = slow_case()
-    how, _, _, _ = iteration.evaluate_step.python(state, coarse, False, False, policy, 0.0, 1e-6, True, 20, 30.0, 1e4)
-    assert how == iteration.SOLVED
 
 
 def test_a_chain_that_never_ends_stalls_and_nothing_is_added() -> None:

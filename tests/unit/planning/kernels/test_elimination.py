@@ -40,15 +40,6 @@ def test_values_and_steps_are_right_to_the_last_digits_however_tiny_the_exits(ss
             np.testing.assert_allclose(found, [float(value) for value in expected], rtol=1e-13)
 
 
-def test_a_geometric_wait_by_hand() -> None:
-    # Leave with 1/4 a step, a loss of 1/2 each: 4 steps and 2. From state 1 one more step at 1/4.
-    ssp = SSP.dense([[0.5], [0.25]], [[[0.75, 0.0, 0.25]], [[1.0, 0.0, 0.0]]])
-    proper, values, steps = worth(ssp, np.array([0, 1]))
-    assert proper
-    assert values.tolist() == [2.0, 2.25, 0.0]
-    assert steps.tolist() == [4.0, 5.0, 0.0]
-
-
 @examples(100)
 @given(ssps(proper=False, most_states=5, tiny=True), st.data())
 def test_elimination_gives_exact_values_and_steps_or_says_that_the_policy_is_not_proper(
@@ -66,15 +57,3 @@ def test_elimination_gives_exact_values_and_steps_or_says_that_the_policy_is_not
     if proper:
         np.testing.assert_allclose(values, np.array(exact.policy_losses(ssp, actions.tolist()), float), rtol=1e-13)
         np.testing.assert_allclose(steps, np.array(exact.policy_steps(ssp, actions.tolist()), float), rtol=1e-13)
-
-
-def test_elimination_has_the_same_bits_compiled() -> None:
-    rng = np.random.default_rng(5)
-    chances = rng.dirichlet(np.ones(6), size=(5, 2))
-    ssp = SSP.dense(rng.uniform(size=(5, 2)), chances)
-    answers = []
-    for run in (elimination.evaluate_policy.python, elimination.evaluate_policy.compiled):
-        values, steps = np.empty(6), np.empty(6)
-        assert run(rows_of(ssp), np.arange(0, 10, 2), np.empty((5, 5)), np.empty(5), np.empty(5), values, steps)
-        answers.append(values.tobytes() + steps.tobytes())
-    assert answers[0] == answers[1]

@@ -41,15 +41,6 @@ def test_distances_are_those_of_bellman_and_ford(rows: drawn.Rows, floor: float,
         assert steps[pair.state] >= distance[pair.state] * (1.0 - 1e-13)
 
 
-@given(drawn.problems(proper=True, most_states=8), st.sampled_from([0.0, 1e-3]))
-@examples(35)
-def test_the_pairs_of_shortest_ways_are_proper(rows: drawn.Rows, floor: float) -> None:
-    policy, _ = ways(rows, drawn.moving(rows), floor)
-    chosen = [twin.pairs_of(rows)[i] for i in policy]
-    goal = twin.states_of(rows)
-    assert twin.follows_surely(chosen, goal) == set(range(goal))
-
-
 def test_a_likely_way_at_a_loss_beats_an_unlikely_one() -> None:
     # Pair 0: 0.1 a try, one in eight succeeds, 0.8 in all. Pair 1: by state 1, 0.3 + 0.4 = 0.7.
     rows = drawn.rows_from([[(0.1, [(0, 7.0), (2, 1.0)]), (0.3, [(1, 1.0)])], [(0.4, [(2, 1.0)])]])

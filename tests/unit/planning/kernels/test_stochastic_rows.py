@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from goalbound.planning.kernels import value_iteration
-from goalbound.planning.kernels.stochastic_rows import NO_GOAL, min_over_simplex_ball
+from goalbound.planning.kernels.stochastic_rows import NO_GOAL
 from goalbound.planning.kernels.value_iteration import UncertaintySet
 from tests.reference.optimism import inner_minimum_by_cone, stochastic_minimum
 from tests.reference.projection import by_descent, kkt_violation, projected, v_norm
@@ -92,31 +92,6 @@ def test_the_distance_to_any_truth_does_not_grow(drawn: tuple[Floats, Floats], s
     truths = np.random.default_rng(seed).dirichlet(np.ones(len(rows)), size=(5, rows.shape[1]))
     for truth in truths.transpose(0, 2, 1):
         assert v_norm(answer - truth, gram) <= v_norm(rows - truth, gram) * (1.0 + 1e-12) + 1e-12
-
-
-@examples(40)
-@given(any_rows())
-def test_projecting_twice_changes_nothing_and_points_never_come_apart(drawn: tuple[Floats, Floats, Floats]) -> None:
-    rows, others, gram = drawn
-    one, other = (project_rows(some, gram, stochastic=True).rows for some in (rows, others))
-    np.testing.assert_allclose(project_rows(one, gram, stochastic=True).rows, one, rtol=0.0, atol=1e-12)
-    assert v_norm(one - other, gram) <= v_norm(rows - others, gram) * (1.0 + 1e-12)
-
-
-@given(ridge_estimates())
-def test_a_single_next_state_is_certain_whatever_was_seen(drawn: tuple[Floats, Floats]) -> None:
-    rows, gram = drawn
-    guesses, answer = project_rows(rows[:1], gram, stochastic=True)
-    assert guesses == 0
-    assert (answer == 1.0).all()
-
-
-def test_what_is_missing_is_shared_by_all_next_states_seen_or_not() -> None:
-    # One component: 0.7 and 0.2 lack 0.1; three next states get a third of it each.
-    answer = project_rows(np.array([[0.7], [0.2], [0.0]]), np.eye(1), stochastic=True).rows
-    np.testing.assert_allclose(answer[:, 0], [0.7 + 0.1 / 3, 0.2 + 0.1 / 3, 0.1 / 3], atol=1e-15)
-    # Nothing was seen: uniform.
-    np.testing.assert_allclose(project_rows(np.zeros((4, 2)), 0.5 * np.eye(2), stochastic=True).rows, 0.25, atol=1e-15)
 
 
 @examples(40)
@@ -214,34 +189,3 @@ def test_large_rows_of_near_ties_keep_their_digits() -> None:
         centre = rng.dirichlet(np.full(200, 0.3))
         exact, _ = stochastic_minimum(centre, math.sqrt(ball), values)
         assert least(stochastic_row(centre, ball), values) == pytest.approx(exact, rel=1e-14)
-
-
-def test_a_row_of_two_by_hand() -> None:
-    # q moves by x from the second to the first: x^2 + x^2 = 0.02, x = 0.1. 0.6 * 1 + 0.4 * 3 = 1.8.
-    assert least(stochastic_row(np.array([0.5, 0.5]), 0.02), np.array([1.0, 3.0])) == pytest.approx(1.8, rel=1e-15)
-    # Three next states, the last with little: (0.5, 0.48, 0.02), values (1, 2, 3), ball 0.05^2. It is emptied, so the
-    # others are 0.51 + x and 0.49 - x, (0.01 + x)^2 + (0.01 - x)^2 + 0.02^2 = 0.0025: x^2 = (0.0025 - 0.0006) / 2.
-    x = math.sqrt(0.00095)
-    found = least(stochastic_row(np.array([0.5, 0.48, 0.02]), 0.0025), np.array([1.0, 2.0, 3.0]))
-    assert found == pytest.approx(1.0 * (0.51 + x) + 2.0 * (0.49 - x), rel=1e-14)
-
-
-def test_a_large_ball_leads_to_the_best_next_state_and_never_to_the_goal() -> None:
-    assert least(stochastic_row(np.array([0.5, 0.5]), 2.0), np.array([5.0, 7.0])) == 5.0
-    assert least(stochastic_row(np.array([1.0]), 1e9), np.array([5.0])) == 5.0
-    # Next states never seen take part: the unseen one is the best.
-    assert least(stochastic_row(np.array([1.0, 0.0]), 2.0), np.array([5.0, 3.0])) == 3.0
-
-
-def test_without_a_ball_the_row_is_what_it_is() -> None:
-    assert least(stochastic_row(np.array([0.5, 0.25, 0.25]), 0.0), np.array([2.0, 4.0, 8.0])) == 4.0
-
-
-@examples(60)
-@given(wild_rows())
-def test_python_and_compiled_give_the_same_bits(drawn: tuple[Floats, float, Floats]) -> None:
-    centre, ball, values = drawn
-    row = stochastic_row(centre, ball)
-    one = min_over_simplex_ball.python(row, 0, values, np.inf)
-    other = min_over_simplex_ball.compiled(row, 0, values, np.inf)
-    assert np.array(one).tobytes() == np.array(other).tobytes()

@@ -15,7 +15,7 @@ from goalbound.serve.service.app import Limits, Service
 from goalbound.serve.service.routes import ROUTES
 from goalbound.serve.service.tokens import FILE, SCOPES, Tokens
 from goalbound.serve.store.snapshots import learner_from
-from tests.support.incidents_at_work import changed, greedy
+from tests.support.incidents_at_work import greedy
 from tests.support.services import asked
 from tests.support.stores import WORLD, open_store
 from tests.support.units import in_units
@@ -79,42 +79,28 @@ def test_a_case_from_begin_to_the_goal_and_each_answer_again(fresh):
     ("method", "path", "content", "status", "code"),
     [
         ("POST", CASES, b"{", 400, "malformed"),
-        ("POST", CASES, b'{"context": [NaN, 1], "state": 0}', 400, "malformed"),
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "id": "\xff"}', 400, "malformed"),
         ("POST", CASES, b'{"context": ' + b"[" * 60_000, 400, "malformed"),
-        ("POST", CASES, b"[1]", 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0]}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "extra": 1}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0], "state": 7}', 422, "invalid"),
-        ("POST", CASES, b'{"context": [1, 0], "state": 1e400}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1e308, 1e308], "state": 0}', 422, "invalid"),
         ("POST", CASES, b'{"context": [0.5, 0.4], "state": 0}', 422, "invalid"),
-        ("POST", CASES, b'{"context": null, "state": 0}', 422, "invalid"),
         ("POST", CASES, b'{"context": "\\ud800", "state": 0}', 400, "malformed"),
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "id": "../x"}', 422, "invalid"),
-        ("POST", CASES, b'{"context": [1, 0], "state": "goal"}', 422, "invalid"),
         ("POST", CASES, b'{"context": [1, 0], "state": 0, "allowed": []}', 422, "invalid"),
-        ("POST", CASES, b'{"context": [1, 0], "state": 0, "mode": "shadow"}', 422, "invalid"),
         ("POST", CASES, b" " * 70_000, 413, "too-large"),
         ("POST", "/v1/learners/none/cases", b'{"context": [1, 0], "state": 0}', 404, "learner-not-found"),
         ("POST", f"{CASES}/none/steps", b'{"step": 1, "loss": 0, "next_state": 0}', 404, "case-not-found"),
-        ("POST", f"{CASES}/none/steps", b'{"step": 0, "loss": 0, "next_state": 0}', 422, "invalid"),
         ("POST", f"{CASES}/none/steps", b'{"step": 1, "loss": -1, "next_state": 0}', 422, "invalid"),
-        ("POST", f"{CASES}/none/steps", b'{"step": 1, "next_state": 0, "action": 0}', 422, "invalid"),
         ("POST", f"{CASES}/none/steps", b'{"step": 10000000000000, "loss": 0, "next_state": 0}', 422, "invalid"),
         ("GET", f"{CASES}/none", None, 404, "case-not-found"),
         ("GET", f"{CASES}?limit=x", None, 422, "invalid"),
-        ("GET", f"{CASES}?limit", None, 422, "invalid"),
         ("GET", f"{CASES}?limit=0", None, 422, "invalid"),
-        ("GET", f"{CASES}?limit=00", None, 422, "invalid"),
         ("GET", "/v1/events?limit=0", None, 422, "invalid"),
-        ("GET", "/v1/events?after=-1", None, 422, "invalid"),
         ("GET", "/nothing", None, 404, "not-found"),
         ("DELETE", CASES, None, 405, "method"),
         ("POST", "/v1/learners/incidents/promote", b"", 422, "invalid"),
-        ("POST", "/v1/learners/incidents/acknowledge", b"", 422, "invalid"),
-        ("POST", "/v1/learners/incidents/relearn", b"", 422, "invalid"),
-        ("POST", "/v1/learners/none/relearn", b"", 404, "learner-not-found"),
         ("POST", "/v1/learners/incidents/policy-bounds", b'{"context": [1, 0]}', 422, "invalid"),
     ],
 )
@@ -126,23 +112,6 @@ def test_wrong_requests_are_refused_with_a_problem(store, method, path, content,
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["status"] == status
     assert store.digest() == before
-
-
-def test_steps_out_of_order_say_which_one_is_the_next(fresh):
-    async def ask(client):
-        await client.post(CASES, json=BEGIN)
-        gap = await client.post(f"{CASES}/a/steps", json={"step": 3, "loss": 0.1, "next_state": "down"})
-        await client.post(f"{CASES}/a/steps", json={"step": 1, "loss": 0.1, "next_state": "down"})
-        conflict = await client.post(f"{CASES}/a/steps", json={"step": 1, "loss": 0.2, "next_state": "down"})
-        other = await client.post(CASES, json={**BEGIN, "state": "degraded"})
-        await client.post(f"{CASES}/a/abandon", json={"step": 2, "reason": "lost"})
-        after = await client.post(f"{CASES}/a/steps", json={"step": 3, "loss": 0.2, "next_state": "down"})
-        return gap, conflict, other, after
-
-    answers = [one.json() for one in asked(fresh, ask)]
-    assert [(one["status"], one["code"], one.get("expected_step")) for one in answers] == [
-        (409, "step-gap", 1), (409, "step-conflict", 2), (409, "case-exists", None), (409, "case-finished", None),
-    ]  # fmt: skip
 
 
 def test_a_case_without_an_id_is_begun_once_for_each_key(fresh):
@@ -197,22 +166,6 @@ def test_everything_that_is_read(fresh):
     assert "goalbound_events_total 2" in found["/metrics"].text
 
 
-def test_a_long_history_is_asked_for_page_by_page(fresh):
-    async def ask(client):
-        await client.post(CASES, json=BEGIN)
-        for step in range(1, 4):
-            report = {"step": step, "action": "restart", "loss": 0.1, "next_state": "down"}
-            await client.post(f"{CASES}/a/steps", json=report)
-        last = await client.get(f"{CASES}/a?limit=3")
-        first = last.json()["history"][0]["seq"]
-        return last, await client.get(f"{CASES}/a?limit=3&before={first}"), await client.get(f"{CASES}/a?before=-1")
-
-    last, rest, wrong = asked(fresh, ask)
-    assert ([one["step"] for one in last.json()["history"]], last.json()["earlier"]) == ([1, 2, 3], True)
-    assert ([one["step"] for one in rest.json()["history"]], rest.json()["earlier"]) == ([0], False)
-    assert (rest.json()["step"], wrong.status_code) == (3, 422)
-
-
 def test_another_proposal_a_snapshot_a_learner_and_a_promotion(fresh, tmp_path):
     greedy().save(tmp_path / "rival.npz")
 
@@ -250,24 +203,6 @@ def test_the_file_of_a_learner_is_not_read_where_requests_are_answered(fresh, tm
     made = asked(fresh, lambda client: client.post("/v1/learners?name=other", content=data, headers=octets))
     assert made.status_code == 201
     assert threading.main_thread() not in threads
-
-
-def test_after_an_alarm_a_challenger_learns_anew_and_takes_over_without_a_stop(tmp_path):
-    async def ask(client):
-        made = await client.post("/v1/learners/recovery/relearn?name=fresh")
-        again = await client.post("/v1/learners/recovery/relearn?name=fresh")
-        unnamed = await client.post("/v1/learners/recovery/relearn")
-        await client.post("/v1/learners/fresh/promote")
-        return made, again, unnamed, await client.get("/v1/learners/recovery")
-
-    with open_store(tmp_path / "store") as store:
-        store.create("recovery", changed())
-        made, again, unnamed, now = asked(store, ask)
-    assert made.status_code == unnamed.status_code == 201
-    assert (made.json()["name"], made.json()["follows"], made.json()["alarms"]) == ("fresh", "recovery", [])
-    assert (again.status_code, "already" in again.json()["detail"]) == (422, True)
-    assert unnamed.json()["name"] == "recovery-relearned"
-    assert (now.json()["alarms"], now.json()["steps"]) == ([], made.json()["steps"])
 
 
 def test_bounds_of_a_policy_are_said_by_state(tmp_path):

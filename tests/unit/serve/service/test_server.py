@@ -2,26 +2,22 @@
 
 import asyncio
 import contextlib
-import gc
 import itertools
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import threading
-import weakref
 
 import httpx
 import pytest
 
 from faults.world import environment
 from goalbound import GreedyRidge, LossScale
-from goalbound.errors import ArgumentError, StorageFailed, StoreError, StoreLocked
+from goalbound.errors import ArgumentError, StorageFailed, StoreLocked
 from goalbound.serve.client import Client
 from goalbound.serve.service import server
 from goalbound.serve.service.app import Service
-from goalbound.serve.service.problems import Refused
 from goalbound.serve.service.server import HEAD_BYTES, Address, Serving, check_address
 from goalbound.serve.service.tokens import Tokens
 from goalbound.serve.store.replay import verify
@@ -151,19 +147,6 @@ def test_a_store_that_stops_while_kernels_are_compiled_ends_the_process(opening,
     assert failures == [opening._store.writer.failure]
 
 
-def test_to_look_whether_there_is_a_store_writes_nothing(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy())
-        shutil.copytree(tmp_path / "store", tmp_path / "copy")  # as if the machine had stopped
-    before = (tmp_path / "copy" / "log.sqlite-wal").read_bytes()
-    server._check_store(tmp_path / "copy", create=True)
-    assert (tmp_path / "copy" / "log.sqlite-wal").read_bytes() == before
-    server._check_store(tmp_path / "new", create=True)
-    assert (tmp_path / "new" / "log.sqlite").is_file()
-    with pytest.raises(StoreError, match="there is no store"):
-        server._check_store(tmp_path / "none", create=False)
-
-
 def test_a_standby_says_once_that_it_waits(tmp_path, monkeypatch, caplog):
     tries = itertools.count()
 
@@ -184,16 +167,6 @@ def test_a_standby_says_once_that_it_waits(tmp_path, monkeypatch, caplog):
     ]
 
 
-def test_while_there_is_no_store_each_answer_is_an_error_of_its_own(tmp_path):
-    """One that is raised again and again holds all requests to which it was the answer."""
-    service, errors = Service(tokens=Tokens(tmp_path)), []
-    for _ in range(2):
-        with pytest.raises(Refused, match="the store is being opened") as caught:
-            _ = service.store
-        errors.append(caught.value)
-    assert errors[0] is not errors[1]
-
-
 def test_a_standby_answers_503_takes_over_and_its_client_goes_on(tmp_path, database):
     greedy().save(tmp_path / "learner.npz")
     learner = f"incidents={tmp_path / 'learner.npz'}"
@@ -212,11 +185,6 @@ def test_a_standby_answers_503_takes_over_and_its_client_goes_on(tmp_path, datab
         standby.send_signal(signal.SIGTERM)
         assert standby.wait(30) == 0
     assert verify(database).seq == 3
-
-
-def test_a_store_in_a_folder_has_no_standby(tmp_path):
-    with pytest.raises(ArgumentError, match="has no standby; put the store into PostgreSQL"):
-        server.serve(tmp_path, Address(), Serving(standby=True))
 
 
 GET = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n"
@@ -265,31 +233,3 @@ def test_an_access_log_says_the_route_and_neither_ids_nor_contexts(tmp_path):
     assert re.search(r"/v1/learners/\{learner\}/cases 201 [0-9.]+ ms \w+-\w+", said)
     assert "marker" not in said
     assert "7319" not in said
-
-
-def test_learners_from_before_a_rebuild_are_gone_after_it(tmp_path):
-    before = gc.get_threshold()
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy()).begin([1, 0], "down", id="a")
-        old = weakref.ref(store.writer.call(lambda engine: engine.machine.named("incidents").learner))
-        try:
-            server.collect_seldom()
-            store._engine.on_rebuilt = server.collect_seldom
-            store.writer.call(lambda engine: engine.rebuild())
-            store.writer.call(lambda engine: None)
-            assert old() is None
-        finally:
-            gc.unfreeze()
-            gc.set_threshold(*before)
-
-
-def test_what_is_there_at_the_start_is_not_looked_through_for_cycles():
-    before = gc.get_threshold()
-    try:
-        kept = [[] for _ in range(1000)]
-        server.collect_seldom()
-        assert gc.get_freeze_count() >= len(kept)
-        assert gc.get_threshold()[0] > before[0]
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*before)

@@ -1,6 +1,5 @@
 """What a store does with requests: new ones are recorded, the same again are answered as before."""
 
-import numpy as np
 import pytest
 
 from goalbound import LossScale, Monitored
@@ -9,19 +8,17 @@ from goalbound.around.contexts import ContextBlind
 from goalbound.errors import (
     ArgumentError,
     CaseExists,
-    CaseFinished,
     CaseNotFound,
     InputError,
     LearnerError,
-    LearnerNotFound,
     StepConflict,
     StepGap,
     StoreDamaged,
     TooManyCases,
 )
-from goalbound.serve.store.engine import KEPT
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.events import Kind
-from goalbound.serve.store.machine import Machine, Managed
+from goalbound.serve.store.machine import Machine
 from goalbound.serve.store.reading import case_of, explanation
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
@@ -57,7 +54,7 @@ def test_the_same_request_again_is_answered_as_before_and_records_nothing(engine
             engine.observe("incidents", "a", 0.1, "down", step=1),
             engine.observe("incidents", "a", 0.4, "degraded", taken="page", step=2, allowed=[0]),
             engine.move("incidents", "a", "down", step=3),
-            engine.abandon("incidents", "a", "lost contact", step=4),
+            engine.abandon("incidents", "a", abandon_body("lost contact"), step=4),
         ]
 
     first = ask()
@@ -79,7 +76,7 @@ def test_another_content_for_a_recorded_step_is_a_conflict(engine):
         lambda: engine.observe("incidents", "a", 0.1, "down", taken="restart", step=1),
         lambda: engine.observe("incidents", "a", 0.1, "down", step=1, allowed=[0]),
         lambda: engine.move("incidents", "a", "down", step=1),
-        lambda: engine.abandon("incidents", "a", "lost", step=1),
+        lambda: engine.abandon("incidents", "a", abandon_body("lost"), step=1),
     ):
         with pytest.raises(StepConflict, match="step 1 of this case was recorded already") as caught:
             other()
@@ -97,18 +94,6 @@ def test_a_step_that_is_too_late_says_which_one_is_the_next(engine):
     assert caught.value.expected_step == 1
 
 
-def test_what_is_not_there_is_said_to_be(engine):
-    with pytest.raises(CaseNotFound, match="no case of this id; begin it first"):
-        engine.observe("incidents", "b", 0.1, "down", step=1)
-    with pytest.raises(LearnerNotFound, match="no learner 'other'; there are 'incidents'"):
-        engine.begin("other", CALM, "down")
-    engine.begin("incidents", CALM, "down", id="a")
-    engine.abandon("incidents", "a", "lost")
-    for call in (lambda: engine.act("incidents", "a"), lambda: engine.observe("incidents", "a", 0.1, "down", step=9)):
-        with pytest.raises(CaseFinished, match="the case has ended"):
-            call()
-
-
 @pytest.mark.parametrize("id", ["\0", "a\0b", "\ud800", "", "a b", "a" * 65, ".."])
 def test_what_no_case_can_be_called_is_not_there_and_the_database_is_not_asked(engine, monkeypatch, id):
     monkeypatch.setattr(engine.log, "case_number", None)
@@ -117,7 +102,7 @@ def test_what_no_case_can_be_called_is_not_there_and_the_database_is_not_asked(e
         lambda: engine.observe("incidents", id, 0.1, "down"),
         lambda: engine.observe("incidents", id, 0.1, "down", taken="page", step=1),
         lambda: engine.move("incidents", id, "down", step=1),
-        lambda: engine.abandon("incidents", id, "lost", step=1),
+        lambda: engine.abandon("incidents", id, abandon_body("lost"), step=1),
         lambda: engine.act("incidents", id),
         lambda: case_of(engine, "incidents", id),
         lambda: explanation(engine, "incidents", id),
@@ -176,21 +161,6 @@ def test_an_action_that_is_not_possible_is_replaced_and_asking_again_gives_the_s
     assert engine.machine.learners[1].learner.statistics.visits.tolist() == [0, 1, 0, 0]
 
 
-def test_numbers_of_numpy_are_recorded_as_numbers(engine):
-    engine.begin("incidents", np.array(CALM), np.int64(0), id="a")
-    engine.observe("incidents", "a", np.float64(0.1), np.int64(0), step=1)
-    engine.commit()
-    assert engine.begin("incidents", CALM, 0, id="a").repeated
-
-
-def test_a_negative_zero_is_recorded_as_the_zero_that_the_database_keeps(engine):
-    engine.begin("incidents", CALM, "down", id="a")
-    engine.observe("incidents", "a", -0.0, "down", step=1)
-    engine.commit()
-    engine.rebuild()  # the chain would not fit
-    assert str(next(engine.log.events(2)).loss) == "0.0"
-
-
 def test_no_more_cases_are_open_than_may_be(tmp_path):
     engine = new_engine(tmp_path / "store", most_cases=2)
     for id in "ab":
@@ -198,7 +168,7 @@ def test_no_more_cases_are_open_than_may_be(tmp_path):
     with pytest.raises(TooManyCases, match="2 cases are open, as many as may be"):
         engine.begin("incidents", CALM, "down", id="c")
     assert engine.begin("incidents", CALM, "down", id="a").repeated  # it is not another one
-    engine.abandon("incidents", "a", "lost")
+    engine.abandon("incidents", "a", abandon_body("lost"))
     engine.begin("incidents", CALM, "down", id="c")
     engine.log.close()
 
@@ -284,37 +254,3 @@ def test_the_propensity_is_known_where_nothing_is_drawn(tmp_path, learner, prope
     engine = new_engine(tmp_path / "store", learner())
     assert engine.begin("incidents", CALM, "down").propensity == propensity
     engine.log.close()
-
-
-def test_only_the_newest_snapshots_are_kept(engine):
-    for number in range(KEPT + 2):
-        engine.begin("incidents", CALM, "down", id=f"c{number}")
-        engine.snapshot()
-        engine.snapshot()  # nothing is new: it is replaced
-    assert engine.log.snapshots() == list(range(engine.seq, engine.seq - KEPT, -1))
-
-
-def test_wrong_input_is_an_error_of_whoever_gave_it(engine):
-    deep: list = []
-    for _ in range(3000):
-        deep = [deep]
-    with pytest.raises(ArgumentError, match="lists inside of lists"):
-        engine.begin("incidents", deep, "down")
-    for id in (".", ".."):  # /cases/../steps is another address
-        with pytest.raises(ArgumentError, match="id is"):
-            engine.begin("incidents", CALM, "down", id=id)
-    engine.begin("incidents", CALM, "down", id="...")
-    engine.abandon("incidents", "...", "lost", step=1)
-    with pytest.raises(ArgumentError, match="reason is"):
-        engine.abandon("incidents", "...", 5, step=1)
-
-
-def test_a_learner_that_cannot_be_used_leaves_no_event(engine, monkeypatch):
-    def fails(managed):
-        raise AttributeError("settings")
-
-    monkeypatch.setattr(Managed, "__post_init__", fails)
-    with pytest.raises(AttributeError):
-        engine.create("odd", drawing())
-    assert engine.uncommitted == 0
-    assert not engine.machine.has("odd")

@@ -32,12 +32,6 @@ def test_what_was_appended_is_read_back_to_the_bit_in_order(log, place):
     assert log.last()[0] == 150
 
 
-def test_an_empty_log_has_no_events_and_no_cases(log):
-    assert log.last() == log.base() == (0, bytes(16))
-    assert list(log.events(0)) == []
-    assert (log.last_case(), log.snapshots(), log.learner_files()) == (0, [], [])
-
-
 def test_all_of_a_batch_is_written_or_nothing(log):
     log.append(some_events(2))
     bad = [*some_events(2, after=2), some_events(1)[0]._replace(seq=9)]  # case 1, step 1 is there already
@@ -61,18 +55,6 @@ def test_events_before_a_place_can_be_removed_and_the_rest_stays(log):
     assert log.last() == (20, events[19].chain)
     with pytest.raises(StoreError, match="there is no event 99"):
         log.rebase(99)
-
-
-def test_learners_and_notes_are_kept(log):
-    log.add_learner(1, b"file")
-    log.add_learner(1, b"another\x00")  # a crash came before its event
-    assert log.learner_file(1) == b"another\x00"
-    assert log.learner_files() == [b"another\x00"]
-    with pytest.raises(StoreDamaged, match="learner 2 is missing"):
-        log.learner_file(2)
-    log.set_meta("software", "x")
-    log.set_meta("software", "y")
-    assert (log.get_meta("software"), log.get_meta("none")) == ("y", None)
 
 
 def test_snapshots_are_kept_in_parts_the_newest_ones_and_the_base(log, monkeypatch):
@@ -111,16 +93,6 @@ def test_what_is_written_together_is_written_as_a_whole_or_not_at_all(log):
     assert (log.last()[0], log.learner_files()) == (0, [])
 
 
-def test_between_batches_nothing_is_lost(log):
-    log.append(some_events(3))
-    for idle in (True, False):
-        log.tidy(idle=idle)
-    log.settle()
-    log.check()
-    assert log.wal_bytes() >= 0
-    assert log.last()[0] == 3
-
-
 def a_walk(case, seq, steps):
     """A case that begins, gets another proposal, and then takes so many steps of loss 0.1; every third by action 0."""
     yield Event(seq, Kind.BEGIN, 1, case, 0, None, None, 0, "{}", 1, 1.0, None, 5, b"0")
@@ -156,15 +128,6 @@ def test_outcomes_are_the_last_or_the_first_cases_that_reached_the_goal(log):
     assert log.outcomes(1, 9)[0] == (1, 6, pytest.approx(0.1), 1, 0)
 
 
-def test_long_logs_are_read_some_events_at_a_time(log, monkeypatch):
-    monkeypatch.setattr("goalbound.serve.store.log._PAGE", 4)
-    events = some_events(11)
-    log.append(events)
-    assert list(log.events(0)) == events
-    assert list(log.events(2, 9)) == events[2:]
-    assert list(log.events(1, 5)) == events[1:6]
-
-
 def test_a_log_is_open_to_write_once_and_to_read_as_often_as_wanted(place):
     where = place_of(place)
     for options in ({"readonly": True}, {"create": False}):
@@ -191,9 +154,3 @@ def test_tables_of_another_version_are_refused_in_one_line(log, place, version, 
     with pytest.raises(error, match=text) as caught:
         open_log(place_of(place), readonly=True)
     assert "\n" not in str(caught.value)
-
-
-def test_a_base_that_is_none_is_damage(log):
-    log.set_meta("base", "nowhere")
-    with pytest.raises(StoreDamaged, match="does not say where its log begins"):
-        log.base()

@@ -10,7 +10,6 @@ from psycopg import errors
 
 from faults.postgres import GUARDED, SECRET
 from goalbound.errors import (
-    ArgumentError,
     InputError,
     StorageFailed,
     StorageFull,
@@ -18,12 +17,10 @@ from goalbound.errors import (
     StoreError,
     StoreLocked,
 )
-from goalbound.serve.store import Store
 from goalbound.serve.store import log as log_module
 from goalbound.serve.store.database_url import database_of, place_of
-from goalbound.serve.store.log import PostgresLog, connected, lock_key, open_log, store_error
-from tests.support.incidents_at_work import greedy
-from tests.support.stores import some_events, until
+from goalbound.serve.store.log import PostgresLog, connected, open_log, store_error
+from tests.support.stores import some_events
 
 
 @pytest.fixture
@@ -102,23 +99,6 @@ def test_a_leader_that_writes_nothing_notices_that_it_was_replaced(log, database
     after.close()
 
 
-def test_a_leader_that_is_asked_all_the_time_notices_that_it_was_replaced(database):
-    with Store.open(database) as old:
-        learner = old.create("incidents", greedy())
-        learner.begin([1.0, 0.0], "down", id="a")
-        with connected(database, writes=True) as other:
-            other.execute("SELECT pg_terminate_backend(%s)", (old._engine.log._connection.info.backend_pid,))
-        Store.open(database).close()
-
-        def refused():
-            try:
-                return learner.act("a") is None
-            except StorageFailed:
-                return True
-
-        until(refused)
-
-
 def test_after_a_connection_is_lost_it_is_not_made_again(log, database):
     log.append(some_events(1))
     with connected(database, writes=True) as other:
@@ -170,17 +150,6 @@ def test_what_is_no_store_is_refused_and_nothing_is_made(database):
             PostgresLog(database, **options)
     with connected(database, writes=True) as other:
         assert other.execute("SELECT to_regnamespace(%s)", (database_of(database).schema,)).fetchone() == (None,)
-
-
-def test_an_old_server_is_refused(database, monkeypatch):
-    monkeypatch.setattr(log_module, "OLDEST_SERVER", 99)
-    with pytest.raises(StoreError, match="use 99 or newer"):
-        PostgresLog(database, create=True)
-
-
-def test_every_schema_has_a_lock_of_its_own(postgres, database):
-    with pytest.raises(ArgumentError, match="schema"):
-        PostgresLog(postgres.url("Not A Name"))
 
 
 @pytest.fixture
@@ -255,18 +224,6 @@ def test_errors_of_postgresql_are_told_apart(error, kind):
     assert type(found) is kind
     assert "hush" not in str(found)
     assert "postgresql://ann@db/x" in str(found)
-
-
-def test_every_name_has_a_lock_of_its_own():
-    locks = [lock_key("one"), lock_key("other"), lock_key("tokens"), lock_key("one", "tokens"),
-             lock_key("other", "tokens")]  # fmt: skip
-    assert len(set(locks)) == len(locks)
-    assert -(2**63) <= lock_key("one") < 2**63
-
-
-def test_without_a_server_there_is_no_connection():
-    with pytest.raises(StoreError, match=r"postgresql://ann@nobody.invalid/cases: no connection"):
-        connected("postgresql://ann:hush@nobody.invalid/cases", writes=True)
 
 
 def test_without_psycopg_it_is_said_how_to_install_it(monkeypatch):

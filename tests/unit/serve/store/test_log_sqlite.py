@@ -101,15 +101,6 @@ def test_after_an_error_of_the_disk_closing_closes_nothing(tmp_path, monkeypatch
     SqliteLog(tmp_path / "store").close()
 
 
-def test_a_back_up_is_a_copy(log, tmp_path):
-    log.append(some_events(5))
-    (tmp_path / "copy").mkdir()
-    log.back_up(tmp_path / "copy" / DATABASE)
-    copy = SqliteLog(tmp_path / "copy", readonly=True)
-    assert list(copy.events(0)) == list(log.events(0))
-    copy.close()
-
-
 def test_without_space_to_make_the_file_smaller_the_events_are_removed(log, monkeypatch, caplog):
     log.append(some_events(3))
     run, full = log._run, sqlite3.OperationalError("database or disk is full")

@@ -109,14 +109,6 @@ def test_a_challenger_that_cannot_learn_any_more_does_not_stop_its_champion(engi
     assert engine.digest() == digest
 
 
-def test_a_challenger_needs_the_same_states_and_actions(engine):
-    with pytest.raises(ArgumentError, match=r"needs its states and actions.*no names. Fit it.*--support LEARNER.npz"):
-        engine.create("rival", GreedyRidge(Support.full(2, 2), 2, loss_floor=0.1), follows="incidents")
-    engine.create("rival", greedy(), follows="incidents")
-    with pytest.raises(LearnerError, match="follows another learner itself"):
-        engine.create("third", greedy(), follows="rival")
-
-
 def test_a_promoted_challenger_proposes_from_the_next_step_on_and_a_replay_agrees(engine):
     engine.create("rival", GreedyRidge(WORLD.support, 2, loss_floor=0.1), follows="incidents")
     champion, rival = (engine.machine.learners[number].learner for number in (1, 2))
@@ -147,11 +139,6 @@ def test_an_error_after_something_has_changed_is_told_apart(engine, monkeypatch)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_a_learner_without_a_detector_has_nothing_to_acknowledge(engine):
-    with pytest.raises(LearnerError, match="no Monitored or Guarded learner"):
-        engine.acknowledge("incidents")
-
-
 def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_learner_that_it_had(tmp_path):
     engine = new_engine(tmp_path / "store")
     engine.begin("incidents", CALM, "down", id="a")
@@ -173,13 +160,6 @@ def test_a_case_that_the_promoted_challenger_did_not_follow_goes_on_with_the_lea
     again.promote("rival")  # and back
     assert list(again.machine.find(1, "a").episodes) == [1]
     again.log.close()
-
-
-@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
-def test_a_loss_that_the_database_cannot_keep_is_refused(engine, loss):
-    engine.begin("incidents", CALM, "down", id="a")
-    with pytest.raises(ArgumentError, match="finite"):
-        engine.observe("incidents", "a", loss, "down", taken="page", step=1)
 
 
 def test_what_was_proposed_before_a_promotion_can_be_played_and_reported_after_it(engine):

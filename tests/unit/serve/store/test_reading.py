@@ -4,10 +4,11 @@ import warnings
 
 import pytest
 
-from goalbound import LRCSSP, Apprentice, GreedyRidge, Guarded, LossScale, Monitored, Support, load_learner
+from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
-from goalbound.serve.store.reading import alarms, case_of, history, open_cases
+from goalbound.serve.store.bodies import abandon_body
+from goalbound.serve.store.reading import alarms, case_of, open_cases
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 from tests.support.services import asked
 from tests.support.stores import drawing, open_store
@@ -38,20 +39,6 @@ def test_a_case_is_told_with_names_from_its_beginning_to_its_end(tmp_path):
             learner.case("b")
 
 
-def test_a_case_is_told_with_what_happened_in_the_same_batch(engine):
-    """Its step, whether it is open, and its history are of one moment, before and after the commit."""
-    engine.observe("incidents", "0", 0.1, "goal", step=1)
-    engine.observe("incidents", "1", 0.1, "down", step=1)
-    engine.begin("incidents", CALM, "down", id="new")
-    told = {id: case_of(engine, "incidents", id) for id in ("0", "1", "new")}
-    assert [(one["open"], one["step"], len(one["history"])) for one in told.values()] == [
-        (False, 1, 2), (True, 1, 2), (True, 0, 1)
-    ]  # fmt: skip
-    assert told["new"]["context"] == CALM
-    engine.commit()
-    assert {id: case_of(engine, "incidents", id) for id in told} == told
-
-
 def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
     for step in range(1, 6):
         engine.observe("incidents", "0", 0.1, "down", taken="restart", step=step)
@@ -65,7 +52,7 @@ def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
         some = case_of(engine, "incidents", "0", before=before, limit=limit)
         assert some["history"] == whole["history"][max(end - limit, 0) : end]
         assert some == {**whole, "history": some["history"], "earlier": end > limit}
-    engine.abandon("incidents", "0", "lost")
+    engine.abandon("incidents", "0", abandon_body("lost"))
     ended = case_of(engine, "incidents", "0", before=whole["history"][2]["seq"])
     assert (ended["open"], ended["step"], len(ended["history"])) == (False, 6, 2)
 
@@ -82,18 +69,6 @@ def test_an_explanation_is_that_of_the_learner_for_the_covariates_of_the_case(tm
         stored.abandon("a", "lost")
         with pytest.raises(CaseFinished):
             stored.explain("a")
-
-
-def test_the_goal_has_its_own_name_in_steps_history_and_status(tmp_path):
-    support = Support.from_names({"down": {"restart": ["down", "done"]}}, goal="done")
-    GreedyRidge(support, 1, loss_floor=0.1).save(tmp_path / "learner.npz")
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", load_learner(tmp_path / "learner.npz"))
-        for id, goal in (("a", "done"), ("b", "goal")):
-            learner.begin([1.0], "down", id=id)
-            assert learner.observe(id, 0.1, goal).done
-            assert learner.case(id)["history"][-1]["next_state"] == "done"
-        assert learner.status()["goal_name"] == "done"
 
 
 def test_alarms_are_found_inside_wrappers():
@@ -132,16 +107,6 @@ def test_the_database_is_asked_once_for_all_open_cases_of_a_page(engine, monkeyp
     assert all(case["since"] and case["context"] for case in cases)
     assert len(statements) == 1
     assert open_cases(engine, "incidents", after=0, limit=9, search="none") == []
-
-
-def test_the_history_of_a_learner_is_case_by_case(engine):
-    engine.observe("incidents", "0", 0.25, "down", taken="restart", step=1)
-    engine.observe("incidents", "0", 0.5, "goal", step=2)
-    engine.observe("incidents", "1", 0.125, "goal", step=1)
-    engine.commit()
-    found = history(engine, "incidents")
-    assert [(case["loss"], case["steps"]) for case in found["cases"]] == [(0.75, 2), (0.125, 1)]
-    assert (found["alarms"], found["unit"]) == ([], None)
 
 
 def by_runbook():

@@ -6,7 +6,7 @@ import pytest
 
 from goalbound import Guarded, LossScale, MappedContexts, Monitored, load_learner
 from goalbound.adapters.covariates import CovariateLearner, Hats
-from goalbound.errors import ExcessLossWarning, FileConflictError, LearnerError
+from goalbound.errors import ExcessLossWarning, FileConflictError
 from goalbound.learners.layers import unwrap
 from goalbound.serve.store.reading import alarms
 from tests.support.incidents_at_work import RUNBOOK, changed, greedy
@@ -93,16 +93,6 @@ def test_an_acknowledgement_is_of_all_alarms_of_a_guard_in_a_monitor_and_a_repla
         digest = store.digest()
     with open_store(tmp_path / "store") as store:
         assert store.digest() == digest
-
-
-def test_without_a_change_there_is_nothing_to_learn_anew(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("plain", in_units(greedy(), LossScale("min", cap=60)))
-        store.create("quiet", Monitored(greedy()))
-        with pytest.raises(LearnerError, match="plain is no Monitored learner"):
-            store.relearn("plain")
-        with pytest.raises(LearnerError, match="quiet has noticed no change"):
-            store.relearn("quiet")
 
 
 def test_a_learner_is_written_as_it_is_now_without_its_open_cases(tmp_path):

@@ -90,19 +90,6 @@ def test_many_threads_at_once_lose_nothing(tmp_path):
         assert learner.status()["steps"] == 80
 
 
-def test_several_learners_have_cases_of_their_own(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        one, other = store.create("one", greedy()), store.create("other", drawing())
-        one.begin(CALM, "down", id="a")
-        other.begin([0.0, 1.0], "degraded", id="a")
-        one.abandon("a", "lost")
-        assert store.names == ("one", "other")
-        assert "one" in store
-        assert [answer.case for answer in other.cases()] == ["a"]
-        assert one.cases() == []
-        assert one.case("a")["open"] is False
-
-
 def test_a_store_is_open_once(tmp_path):
     with open_store(tmp_path / "store"), pytest.raises(StoreLocked, match="has this store open"):
         open_store(tmp_path / "store")
@@ -176,17 +163,6 @@ def test_a_compacted_store_goes_on_and_knows_the_ids_of_old_cases(tmp_path):
             learner.begin(CALM, "down", id="case-1")
     found = verify(tmp_path / "store")
     assert (found.base, found.replayed, found.state) == (41, 20, digest["state"])
-
-
-def test_promotion_lasts(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        store.create("incidents", greedy())
-        store.create("rival", drawing(), follows="incidents")
-        store.promote("rival")
-        assert "EpsilonGreedy" in store.learner("incidents").status()["learner"]
-    with open_store(tmp_path / "store") as store:
-        assert "EpsilonGreedy" in store.learner("incidents").status()["learner"]
-        assert store.learner("rival").status()["follows"] == "incidents"
 
 
 def test_without_space_but_the_reserve_reading_goes_on(tmp_path):

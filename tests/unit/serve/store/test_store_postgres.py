@@ -5,7 +5,6 @@ import pytest
 from goalbound.errors import (
     CaseExists,
     CaseNotFound,
-    FileFormatError,
     InputError,
     StorageFailed,
     StoreDamaged,
@@ -18,7 +17,7 @@ from goalbound.serve.store.log import connected
 from goalbound.serve.store.replay import verify
 from goalbound.serve.store.transfer import export_log, import_log
 from tests.support.incidents_at_work import greedy
-from tests.support.stores import SELDOM, Handled, drawing, open_store, until, without_time
+from tests.support.stores import Handled, drawing, open_store, without_time
 
 CALM = [1.0, 0.0]
 
@@ -92,18 +91,6 @@ def test_a_log_moves_to_postgresql_and_back_with_the_same_chain_and_state(databa
         assert {"seq": found.seq, "chain": found.chain, "state": found.state} == digest
 
 
-def test_of_a_broken_file_nothing_is_written(database, tmp_path, monkeypatch):
-    monkeypatch.setattr("goalbound.serve.store.transfer._CHUNK", 5)  # the damage is far behind
-    with open_store(tmp_path / "one") as store:
-        Handled(seed=2).go_on(store.create("incidents", drawing()), 20)
-    export_log(tmp_path / "one", tmp_path / "log")
-    lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
-    (tmp_path / "broken").write_bytes(b"".join(lines[:-1]))
-    with pytest.raises(FileFormatError, match="no last line"):
-        import_log(database, tmp_path / "broken")
-    assert import_log(database, tmp_path / "log") == 21  # so it was still empty
-
-
 def test_a_compacted_store_goes_on_from_the_snapshot_in_the_database(database, tmp_path):
     handled = Handled(seed=2)
     with open_store(database) as store:
@@ -159,11 +146,3 @@ def test_a_leader_that_was_replaced_stops_and_acknowledges_nothing(database):
         assert new.learner("incidents").observe("a", 0.1, "down", step=1).seq == seq + 1
         old.close()
     verify(database)
-
-
-def test_an_idle_leader_stops_once_it_is_replaced(database):
-    with open_store(database) as old:
-        old.create("incidents", greedy())
-        old._log._connection.execute("SELECT pg_advisory_unlock_all()")
-        with open_store(database, SELDOM):
-            until(lambda: not old.writer.alive)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreClosed, StoreLocked, StoreOverloaded
+from goalbound.errors import CaseNotFound, StorageFailed, StorageFull, StoreLocked, StoreOverloaded
 from goalbound.learners.learner import RidgeLearner
 from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.writer import Job, Writer
@@ -190,17 +190,6 @@ def test_no_more_requests_wait_than_may(writer):
     go.set()
 
 
-def test_what_waits_is_done_before_it_closes(engine):
-    writer = Writer(engine, most_waiting=64, has_space=Space(), snapshot_events=10**9, snapshot_seconds=1e9)
-    go = held(writer)
-    job, _ = submit(writer, lambda one: one.begin("incidents", CALM, "down", id="a"))
-    go.set()
-    writer.close()
-    assert job.results[0].case == "a"
-    with pytest.raises(StoreClosed):
-        writer.call(lambda one: None)
-
-
 def test_snapshots_are_taken_after_so_many_events(engine):
     writer = Writer(engine, most_waiting=64, has_space=Space(), snapshot_events=5, snapshot_seconds=1e9)
     for number in range(12):
@@ -209,18 +198,6 @@ def test_snapshots_are_taken_after_so_many_events(engine):
     writer.close()
     assert writer.counts.snapshots >= len(taken) >= 1
     assert taken[0] >= 5
-
-
-def test_if_nobody_knows_whether_there_is_space_everyone_is_told(engine):
-    def broken():
-        raise OSError(5, "Input/output error")
-
-    writer = Writer(engine, most_waiting=64, has_space=broken, snapshot_events=10**9, snapshot_seconds=1e9)
-    job, done = submit(writer, lambda one: one.begin("incidents", CALM, "down", id="a"))
-    assert done.wait(10)
-    assert isinstance(job.results[0], StorageFailed)
-    writer.close()
-    assert not writer.alive
 
 
 def test_an_error_of_one_who_only_reads_is_the_answer_and_nothing_is_rebuilt(writer, engine):
