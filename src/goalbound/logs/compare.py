@@ -181,12 +181,12 @@ class MapComparison:
         return {
             "map": [one_line(one.name) for one in self.maps],
             "components": [str(one.components) for one in self.maps],
-            "log score": [f"{one.log_score.value:.4f}" for one in self.maps],
-            "worse by": [_difference(one.log_score) for one in self.maps],
-            squared: [f"{one.squared_error.value:.4g}" for one in self.maps],
-            "worse by ": [_difference(one.squared_error) for one in self.maps],
             f"plan, {unit}" if unit else "plan": [_with_margin(one) for one in plans],
-            "worse by  ": [_difference(one) for one in plans],
+            "worse by": [_difference(one) for one in plans],
+            "log score": [f"{one.log_score.value:.4f}" for one in self.maps],
+            "worse by ": [_difference(one.log_score) for one in self.maps],
+            squared: [f"{one.squared_error.value:.4g}" for one in self.maps],
+            "worse by  ": [_difference(one.squared_error) for one in self.maps],
         }
 
 
