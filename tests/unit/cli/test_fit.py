@@ -244,7 +244,7 @@ def test_maps_are_compared_beside_that_of_the_file_and_none(folder, run):
     (folder / "maps.toml").write_text(MAPS)
     code, out, err = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--chart", "maps.png")
     assert (code, err) == (0, "")
-    table = out.partition("map      components  log score")[2]
+    table = out.partition("map      components")[2]
     assert [line.split()[:2] for line in table.splitlines()[2:6]] == [
         ["none", "1"], ["map", "12"], ["traffic", "3"], ["hour", "2"],
     ]  # fmt: skip
