@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from goalbound import LRCSSP, LossScale, load_learner
+from goalbound import LRCSSP, LossScale
 from goalbound.adapters.covariates import CovariateLearner
 from goalbound.learners.ridge import GreedyRidge
 from tests.support.log_files import OPTIONS, write_incidents
@@ -66,21 +65,6 @@ def test_options_go_before_the_file(folder, run, learned):
     assert learner.support.triples == 53  # that of the problem, not only what was seen
 
 
-def test_without_a_file_options_say_all(folder, run, learned):
-    code, out, err = run(
-        "fit", "log.csv", "--loss", "minutes", "--unit", "min", "--cap", "60", "--loss-floor", "2", "--goal",
-        "recovered", "--out", "l.npz", "--json",
-    )  # fmt: skip
-    assert (code, err) == (0, "")
-    said = json.loads(out)
-    assert said["cases"] == 60
-    assert said["unit"] == "min"
-    assert said["support_inferred"]
-    assert said["out"] == "l.npz"
-    assert learned[0][0].context_size == 1
-    assert load_learner(folder / "l.npz").loss_scale == LossScale("min", cap=60)
-
-
 def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned):
     words = ("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
     assert run(*words)[0] == 0
@@ -88,20 +72,6 @@ def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned
     assert code == 2
     assert "learner.npz" in err
     assert run(*words, "--overwrite")[0] == 0
-
-
-def test_skipped_rows_are_counted(folder, run):
-    write_incidents(folder / "log.csv", changes={("minutes", 3): "much", ("hour", 9): ""})
-    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
-    assert code == 2
-    assert err == (
-        "goalbound: log.csv: row 3 (line 5), column \"minutes\": 'much' is not a number "
-        "(--errors skip leaves such rows out and lists them)\n"
-    )
-    assert not (folder / "page.html").exists()
-    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html", "--errors", "skip")
-    assert code == 0
-    assert "skipped: 1 for hour, 1 for minutes" in out
 
 
 @pytest.mark.parametrize(
