@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from faults.result import Result
 from faults.world import NAME, learner, quick_folder
 from goalbound.errors import CaseExists, CaseFinished, CaseNotFound, GoalboundError, StepConflict, StepGap
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.engine import Engine
 from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.snapshots import digest_of
@@ -52,7 +53,7 @@ class StoreLaws(RuleBasedStateMachine):
         if given[0] == "begin":
             return self.engine.begin(NAME, CONTEXT, given[1], id=id)
         if given[0] == "abandon":
-            return self.engine.abandon(NAME, id, given[1], step=step)
+            return self.engine.abandon(NAME, id, abandon_body(given[1]), step=step)
         if given[0] == "move":
             return self.engine.move(NAME, id, given[1], step=step)
         return self.engine.observe(NAME, id, given[1], given[2], taken=given[3], step=step)

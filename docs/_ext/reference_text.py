@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import getdoc
 from typing import Any
 
 from gallery import listing_text
 
+from goalbound import production
 from goalbound.adapters.covariates import serialization
 from goalbound.around.around import VERSION as AROUND_VERSION
 from goalbound.cli.arguments import Command, commands
@@ -245,6 +248,15 @@ def file_versions() -> str:
     )
 
 
+def production_names() -> str:
+    """The names of :mod:`goalbound.production`, and the first sentence of each."""
+    rows = []
+    for name in production.__all__:
+        first = (getdoc(getattr(production, name)) or "").partition("\n\n")[0]
+        rows.append([code(name), re.sub(r":\w+:`~?([^`<]*?)(?: <[^`]*)?`", r"`\1`", first).replace("``", "`")])
+    return table(["name", "what it is"], rows)
+
+
 TEXTS: Mapping[str, Callable[[], str]] = {
     "command-line": command_line,
     "experiment-keys": experiment_keys,
@@ -257,5 +269,6 @@ TEXTS: Mapping[str, Callable[[], str]] = {
     "http": http_routes,
     "file-versions": file_versions,
     "gallery": listing_text,
+    "production-names": production_names,
 }
 """What a page may ask for."""

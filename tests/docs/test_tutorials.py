@@ -119,15 +119,21 @@ def test_a_city_is_learned_and_the_map_as_a_guess_saves_more_than_half(run: Run)
     assert "100% rush hour: to node 2" in printed
 
 
-def test_a_learner_of_a_log_answers_as_a_service_and_every_answer_is_replayed(run: Run) -> None:
+def test_a_table_becomes_a_guarded_monitored_service_in_sixty_lines(run: Run) -> None:
     pytest.importorskip("uvicorn")
     pytest.importorskip("httpx")
-    names, printed = run("incidents_to_service")
-    assert "repeated: True - same proposal: True" in printed
-    assert "done: True" in printed
-    assert names["at_best"] < names["by_plan"] < names["by_runbook"]
-    assert len(names["paid"]) == 60
-    assert names["checked"].replayed == names["checked"].events > 120
-    assert "act {'action': 'page expert'}" in printed
-    assert "observe {'loss': 25.0" in printed
+    pytest.importorskip("pyarrow")
+    lines = [
+        line for cell in cells(FOLDER / "incidents.md") if "incident_log" not in cell for line in cell.splitlines()
+    ]
+    assert len([line for line in lines if line.strip()]) <= 60
+    names, printed = run("incidents")
+    assert names["compared"].choice == "traffic"
+    assert "In degraded: " in printed
+    by_plan, by_runbook, at_best = np.mean(names["figures"], axis=0)
+    assert at_best < by_plan < by_runbook
+    held_out = next(one.plan for one in names["compared"].maps if one.name == "traffic")
+    assert by_plan == pytest.approx(held_out.value, abs=2 * held_out.margin)
+    assert by_runbook == pytest.approx(names["found"].value, abs=names["found"].high - names["found"].low)
+    assert names["checked"].replayed == names["checked"].events > 200
     assert not names["thread"].is_alive()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
 from goalbound.jit import compile as compilation
 
-PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": compilation.python}
+
+def python(kernel: compilation.Kernel) -> Callable[..., Any]:
+    """Run a kernel uncompiled."""
+    return kernel.python
+
+
+PYTHON: dict[str, Any] = {"TOY_WORK": 10**18, "_ready": python}
 """Run all kernels as Python: ``with kernels(PYTHON): ...``"""
 
 COMPILED: dict[str, Any] = {"TOY_WORK": -1}

@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from goalbound.jit.compile import python
 from goalbound.models import SSP
 from goalbound.models.arrays import Rows
 from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace, new_sparse_workspace
@@ -19,6 +18,7 @@ from goalbound.planning.kernels.value_iteration import (
     new_value_iteration_state,
 )
 from tests.reference.optimism import inner_minimum
+from tests.support.kernel_forms import python
 
 Floats = NDArray[np.float64]
 LEAST_LOSS = 0.1

@@ -10,7 +10,7 @@ import pytest
 
 LAZY = (
     "goalbound", "goalbound.models", "goalbound.models.files", "goalbound.planning", "goalbound.confidence",
-    "goalbound.learners.explore",
+    "goalbound.learners.explore", "goalbound.production",
 )  # fmt: skip
 
 
@@ -31,6 +31,15 @@ def test_a_type_checker_sees_every_name_where_it_is_loaded_from(package: str) ->
     assert dir(module) == sorted(module.__all__)
     for name in module.__all__:
         assert not isinstance(getattr(module, name), type(sys)) or name == "widths"
+
+
+def test_the_names_for_production_are_those_of_the_packages_and_cost_nothing_to_import() -> None:
+    production = importlib.import_module("goalbound.production")
+    for name in set(production.__all__) & set(importlib.import_module("goalbound").__all__):
+        assert getattr(production, name) is getattr(importlib.import_module("goalbound"), name)
+    assert len(production.__all__) <= 50
+    loaded = printed_by("import goalbound.production, sys; print({'numpy', 'numba', 'httpx'} & set(sys.modules))")
+    assert loaded == "set()"
 
 
 def test_a_module_may_be_a_name() -> None:

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, LargeFileWarning, LearnerError
 from goalbound.learners.border import InnerBorder
-from goalbound.learners.card import Card, learner_card
+from goalbound.learners.card import learner_card
 from goalbound.learners.checks import check_learner, checked_state, is_as_proposed
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import NO_REASON, LearnerEpisode, begin_action
 from goalbound.learners.layers import layers, learned_since
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.own_card import Card
 from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around.around import VERSION, Around, bytes_of, can_be_saved, loaded_from, read_by, takes
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError
-from goalbound.learners.batch import rows_of
-from goalbound.learners.card import CELLS, MAPPED, NOTHING, Card, wrapped_card
+from goalbound.learners.card import CELLS, MAPPED, NOTHING, wrapped_card
 from goalbound.learners.checks import check_log_support, one_component
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import count_reason
+from goalbound.learners.episode_loop import rows_of
 from goalbound.learners.layers import learned_since
+from goalbound.learners.own_card import Card
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
 from goalbound.models import Step, Support
 from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, read_array_file, write_array_file

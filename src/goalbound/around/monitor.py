@@ -24,19 +24,20 @@ from goalbound.around.change_kernels import (
     part_starts,
 )
 from goalbound.around.runbook import IN_CELLS
-from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
 from goalbound.learners.base import LearnerBase
-from goalbound.learners.card import PROVEN, UNPROVEN, Card, LearnerCard, learner_card, united_caveats
+from goalbound.learners.card import PROVEN, UNPROVEN, LearnerCard, learner_card
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.layers import made_anew, unwrap
-from goalbound.learners.steps import StepArrays, single_step
+from goalbound.learners.own_card import Card, united_caveats
+from goalbound.learners.visits import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
 from goalbound.models.files.ranges import around as near
+from goalbound.models.step import checked_step
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import (

@@ -18,13 +18,14 @@ from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, test
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
 from goalbound.learners.answers import estimated, plausible, values_in
 from goalbound.learners.base import LearnerBase
-from goalbound.learners.card import Card, apprentice_card, guarded_card, learner_card
+from goalbound.learners.card import apprentice_card, guarded_card, learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
 from goalbound.learners.layers import unwrap
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.own_card import Card
 from goalbound.models import Step, Support
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_int, check_type, set_readonly, short_repr

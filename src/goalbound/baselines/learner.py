@@ -18,13 +18,14 @@ from goalbound.baselines.state import EpisodeState, LearnerState, copied, new_ep
 from goalbound.errors import ArgumentError, FileFormatError
 from goalbound.jit.compile import Kernel, Slot
 from goalbound.learners.base import LearnerBase
-from goalbound.learners.batch import Batch
 from goalbound.learners.border import in_own_unit
-from goalbound.learners.card import NOTHING, PROVEN, UNPROVEN, Card, LearnerCard
+from goalbound.learners.card import NOTHING, PROVEN, UNPROVEN, LearnerCard
 from goalbound.learners.checks import check_context_free, check_leads, checked_support
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.episode_loop import Batch
+from goalbound.learners.own_card import Card
 from goalbound.learners.plan import Plan
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.models import LinearCSSP, Support
 from goalbound.models.files.ranges import matching
 from goalbound.models.validation import check_type, set_readonly
@@ -258,7 +259,7 @@ class TabularLearner(LearnerBase):
         learner = type(self)(
             self.support, self.method, loss_floor=settings.loss_floor, rng=deepcopy(self._rng), options=options
         )
-        learner._take_unit(self)
+        learner.loss_scale = self.loss_scale
         return learner
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from goalbound.cli.arguments import UsageError
-from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, support_table
+from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, named_maps, support_table
 from goalbound.cli.text import caveats_of
 from goalbound.errors import ArgumentError, FileConflictError
 from goalbound.learners.border import give_unit
-from goalbound.logs import Log, PairBelowFloor, pairs_below_floor
+from goalbound.logs import Log, MapComparison, PairBelowFloor, compare_maps, pairs_below_floor
 from goalbound.models import LinearCSSP
 from goalbound.models.files.io import atomic_write
-from goalbound.terminal import one_line, pluralize
+from goalbound.terminal import console, one_line, pluralize
+
+if TYPE_CHECKING:
+    from goalbound.adapters.covariates import CovariateMap
 
 SHOWN = 10
 """Skipped rows that are printed; JSON and the page have more."""
@@ -34,12 +38,18 @@ UNFIT = {
 
 def run(arguments: Namespace) -> int:
     """Read the log, write the page, learn, save the learner."""
-    written = [path for path in (arguments.out, arguments.report, arguments.support_out) if path is not None]
-    if not written:
-        raise UsageError("nothing to write: give --out FILE.npz for the learner, --report PAGE.html, or both")
+    outputs = (arguments.out, arguments.report, arguments.support_out, arguments.chart)
+    written = [path for path in outputs if path is not None]
+    if arguments.chart is not None and arguments.compare is None:
+        raise UsageError("--chart is the chart of --compare; give --compare MAPS.toml too")
+    if not written and arguments.compare is None:
+        raise UsageError(
+            "nothing to do: give --out FILE.npz for the learner, --report PAGE.html, or --compare MAPS.toml"
+        )
     for path in written:
         _check_folder(Path(path))
     options = fit_options(arguments)
+    maps = {} if arguments.compare is None else _compared_maps(options, arguments.compare)
     log = options.read(arguments.log)
     if arguments.since is not None or arguments.until is not None:
         log = _window(log, arguments)
@@ -50,6 +60,7 @@ def run(arguments: Namespace) -> int:
         from goalbound.cli.log_page import log_page
 
         _write_text(arguments.report, log_page(log, title=Path(arguments.log).name, warnings=warnings))
+    comparison = _compared(log, maps, arguments) if maps else None
     learner = None if arguments.out is None else fitted(log, options, seed=arguments.seed)
     if learner is not None:
         try:
@@ -57,10 +68,44 @@ def run(arguments: Namespace) -> int:
         except FileConflictError:
             raise UsageError(f"{arguments.out} exists; write elsewhere, or replace it with --overwrite") from None
     if arguments.json:
-        print(json.dumps(_as_json(log, warnings, learner, arguments), indent=2, allow_nan=False))
+        compared = {} if comparison is None else {"comparison": comparison.as_json()}
+        print(json.dumps({**_as_json(log, warnings, learner, arguments), **compared}, indent=2, allow_nan=False))
     else:
         print("\n".join(_lines(log, warnings, learner, arguments)))
+        if comparison is not None:
+            print(f"\n{comparison}")
+        if arguments.chart is not None:
+            print(f"{one_line(arguments.chart)}: the chart of the comparison")
     return 0
+
+
+def _compared_maps(options: FitOptions, path: str) -> dict[str, CovariateMap | None]:
+    """The maps of ``--compare``, that of ``--map`` and none."""
+    if options.map is None:
+        raise UsageError(
+            "--compare needs covariates and the map that you have now: [columns] and [map] in the file of --map"
+        )
+    return {"none": None, "map": options.map, **named_maps(path)}
+
+
+def _compared(log: Log, maps: dict[str, CovariateMap | None], arguments: Namespace) -> MapComparison:
+    """The maps side by side, and the chart."""
+    from rich.progress import Progress
+
+    with Progress(console=console(sys.stderr), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("learners of held-out cases", total=None)
+        comparison = compare_maps(
+            log,
+            maps,
+            rng=np.random.default_rng(arguments.seed),
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if arguments.chart is not None:
+        try:
+            comparison.plot().figure.savefig(arguments.chart, dpi=160, bbox_inches="tight")
+        except ValueError as error:
+            raise UsageError(f"{arguments.chart}: {error}; write to .png, .svg or .pdf") from None
+    return comparison
 
 
 def _check_folder(path: Path) -> None:

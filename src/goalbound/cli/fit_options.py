@@ -134,14 +134,19 @@ def _first(*values: Any) -> Any:
 
 
 def _read_options(path: str) -> dict[str, Any]:
+    values = _read_toml(path)
+    with as_format_errors(path, "TOML"):
+        _check_keys(values, _KEYS, "")
+    return values
+
+
+def _read_toml(path: str) -> dict[str, Any]:
     with as_format_errors(path, "TOML"):
         text = read_bytes(path, MOST_BYTES, remedy="a file of options is small", unpack=False)
         try:
-            values = tomllib.loads(text.decode("utf-8"))
+            return tomllib.loads(text.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise FileFormatError(f"not a TOML file: {error}") from None
-        _check_keys(values, _KEYS, "")
-    return values
 
 
 def _check_keys(values: Mapping[str, Any], known: Sequence[str], where: str) -> None:
@@ -188,6 +193,21 @@ def _map(values: Mapping[str, Any], path: str) -> CovariateMap | None:
         return map_from_settings(_table(values, "map", None))
     except InputError as error:
         raise FileFormatError(f"{path}: [map] {error}") from None
+
+
+def named_maps(path: str) -> dict[str, CovariateMap]:
+    """The maps of a file of ``--compare``, by name."""
+    from goalbound.adapters.covariates import map_from_settings
+
+    found = {}
+    for name, settings in _read_toml(path).items():
+        try:
+            found[name] = map_from_settings(settings)
+        except InputError as error:
+            raise FileFormatError(f"{path}: [{name}] {error}") from None
+    if not found:
+        raise FileFormatError(f"{path}: the file has no map; write maps by name, [coarse] with kind = ...")
+    return found
 
 
 def _support(source: Any, goal: Any) -> tuple[Support | None, tuple[str, ...]]:

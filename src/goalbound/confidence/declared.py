@@ -30,6 +30,7 @@ from goalbound.confidence.protocol import SetSlots
 from goalbound.confidence.regression import dot
 from goalbound.jit.compile import Slot, lean
 from goalbound.jit.struct import Struct
+from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
@@ -66,6 +67,14 @@ class ModelPrior(Struct):
     """[N, d] where guessed"""
     rows: NDArray[np.float64]
     """[M, d] where guessed, in the order of the support; empty if nothing is"""
+
+
+def nothing_declared(pairs: int, size: int, floor: float) -> tuple[Declared, ModelPrior]:
+    """Nothing is known of single pairs but the floor of all losses, and nothing is guessed."""
+    none, zeros = set_readonly(np.zeros(pairs, dtype=np.bool_)), set_readonly(np.zeros(pairs))
+    losses, rows = set_readonly(np.zeros((pairs, size))), set_readonly(np.zeros((0, size)))
+    declared = Declared(set_readonly(np.full(pairs, floor)), none, losses, none, rows)
+    return declared, ModelPrior(none, zeros, losses, rows)
 
 
 @lean

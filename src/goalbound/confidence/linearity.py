@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from goalbound.confidence.protocol import SetSlots
 from goalbound.jit.compile import Slot, lean
-from goalbound.jit.lazy_arrays import lazy_zeros
-from goalbound.jit.records import new_record, record_type
+from goalbound.jit.records import lazy_zeros, new_record, record_type
 from goalbound.jit.struct import Struct
 from goalbound.models import Support
 from goalbound.models.files.ranges import MANY, around, within, within_record

@@ -15,7 +15,7 @@ from goalbound.confidence.projection import ProjectionWorkspace, new_projection_
 from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
 from goalbound.confidence.regression import FILE_SLACK, dot, ridge, ridge_of
 from goalbound.jit.compile import lean
-from goalbound.jit.lazy_arrays import lazy_zeros
+from goalbound.jit.records import lazy_zeros
 from goalbound.jit.struct import Struct
 from goalbound.models.files.ranges import around, within
 from goalbound.planning.kernels.stochastic_rows import NO_GOAL, cannot_reach_goal

@@ -26,6 +26,7 @@ from goalbound.confidence.regression import RegressionWorkspace
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Kernel, Slot, lean
 from goalbound.jit.struct import Struct
+from goalbound.models.validation import check_float
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ T = TypeVar("T")
 
 KNOWN_FACTOR = 10.0
 """Of the known test, eq. (ineq-known)."""
+SMALLEST_REGULARIZATION = 1e-6
+"""Below it the inverse of a Gram matrix is not within 1e-9 any more."""
+LARGEST_REGULARIZATION = 1e100
+"""Above it squares overflow."""
 
 loss_set = Slot("loss_set")
 row_set = Slot("row_set")
@@ -240,6 +245,24 @@ class ConfidenceModel:
 
     def __str__(self) -> str:
         return self.name
+
+
+def checked_regularization(regularization: float) -> float:
+    """A positive finite number."""
+    regularization = check_float(regularization, "regularization", "a positive number, 1 in the paper")
+    if not 0.0 < regularization < np.inf:
+        raise ArgumentError(f"regularization {regularization} is not a positive number; the paper uses 1")
+    if regularization > LARGEST_REGULARIZATION:
+        raise ArgumentError(
+            f"regularization {regularization:g} is too large: no data would ever count; use at most "
+            f"{LARGEST_REGULARIZATION:g} (the paper uses 1)"
+        )
+    if regularization < SMALLEST_REGULARIZATION:
+        raise ArgumentError(
+            f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "
+            f"proof; use at least {SMALLEST_REGULARIZATION:g} (the paper uses 1)"
+        )
+    return regularization
 
 
 def named_fields(rule: Any) -> dict[str, Any]:

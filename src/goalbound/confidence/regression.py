@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.jit.compile import lean
-from goalbound.jit.lazy_arrays import lazy_zeros
+from goalbound.jit.records import lazy_zeros
 from goalbound.jit.struct import Struct
 
 RENEW_EVERY = 64

@@ -29,7 +29,7 @@ from goalbound.confidence.protocol import ConfidenceModel, Run, SetSlots
 from goalbound.confidence.regression import EPS, dot, missing_interval, ridge_of, visited
 from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.jit.compile import Kernel, Slot, lean
-from goalbound.jit.lazy_arrays import lazy_zeros
+from goalbound.jit.records import lazy_zeros
 from goalbound.jit.struct import Struct
 from goalbound.models.files.ranges import LARGEST, within
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET

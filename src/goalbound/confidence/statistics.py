@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.confidence import regression as kernels
+from goalbound.confidence.protocol import checked_regularization
 from goalbound.confidence.regression import UNIT, Pending, RegressionSums, new_pending, new_regression_sums
-from goalbound.errors import ArgumentError, InputError
+from goalbound.errors import ArgumentError
 from goalbound.jit.compile import engine
 from goalbound.models import Step, Support
+from goalbound.models.step import checked_step
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import (
     check_distribution,
-    check_float,
     check_memory,
     check_size,
     check_type,
-    short_repr,
 )
-
-SMALLEST_REGULARIZATION = 1e-6
-"""Below it the inverse of a Gram matrix is not within 1e-9 any more."""
-LARGEST_REGULARIZATION = 1e100
-"""Above it squares overflow."""
 
 
 class Statistics:
@@ -143,55 +136,6 @@ def by_support(support: Support, regression: RegressionSums, rows: NDArray[np.fl
     pair = np.searchsorted(support.next_start, seen, side="right") - 1
     out[seen] = rows[support.next_start[pair] + regression.seen_index[seen]]
     return out
-
-
-def checked_regularization(regularization: float) -> float:
-    """A positive finite number."""
-    regularization = check_float(regularization, "regularization", "a positive number, 1 in the paper")
-    if not 0.0 < regularization < np.inf:
-        raise ArgumentError(f"regularization {regularization} is not a positive number; the paper uses 1")
-    if regularization > LARGEST_REGULARIZATION:
-        raise ArgumentError(
-            f"regularization {regularization:g} is too large: no data would ever count; use at most "
-            f"{LARGEST_REGULARIZATION:g} (the paper uses 1)"
-        )
-    if regularization < SMALLEST_REGULARIZATION:
-        raise ArgumentError(
-            f"regularization {regularization:g} is too small: inverses lose their digits, and with them the sets their "
-            f"proof; use at least {SMALLEST_REGULARIZATION:g} (the paper uses 1)"
-        )
-    return regularization
-
-
-def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
-    """The four parts of a step: a :class:`Step`, or a sequence like it."""
-    if not isinstance(step, tuple | list) or len(step) != 4:
-        raise ArgumentError(f"step is {short_repr(step)}; give Step(state, action, loss, next_state)")
-    return step[0], step[1], step[2], step[3]
-
-
-def checked_step(support: Support, step: Step) -> tuple[int, int]:
-    """The pair of a step and the place of its next state among the M triples, or an error that says what cannot be."""
-    state, action, loss, following = step_parts(step)
-    pair = support.pair(state, action)
-    try:
-        following = support.state(following)
-    except InputError as error:
-        raise ArgumentError(f"next_state: {error}") from None
-    row = support.row(pair)
-    place = row.start + int(support.next_state[row].searchsorted(following))
-    if place == row.stop or support.next_state[place] != following:
-        raise ArgumentError(
-            f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
-            "declare that next state; a learner that has seen steps goes on with it as learner.extended(support)"
-        )
-    if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
-        raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is not a number")
-    if not 0.0 <= loss <= 1.0:  # NaN is neither
-        raise ArgumentError(
-            f"{support.pair_name(pair)}: the loss is {short_repr(loss)}; losses lie in [0, 1], divide them by a scale"
-        )
-    return pair, place
 
 
 def _shown(array: NDArray) -> NDArray:  # type: ignore[type-arg]

@@ -14,7 +14,7 @@ from goalbound.experiments.plugins import NO_PLUGINS, Plugins
 from goalbound.experiments.record_file import record_bytes
 from goalbound.experiments.run import run
 from goalbound.experiments.run_spec import RunSpec
-from goalbound.jit.compile import seconds_compiling
+from goalbound.jit.compiling import seconds_compiling
 
 
 @dataclass(frozen=True)

@@ -79,12 +79,12 @@ class _Whole(JITCodeLibrary):
 
 
 class _ShortLoops(_Whole):
-    """The same for kernels whose loops run a few times: they are not unrolled. Of loops that were, eight times and the
-    rest one by one, only the rest would ever run."""
+    """The same for kernels whose loops run a few times: they are neither unrolled nor vectorised. Of a loop that was,
+    eight steps at once and the rest one by one, only the rest would ever run."""
 
     def _optimize(self) -> None:
         options = binding.create_pipeline_tuning_options(speed_level=config.OPT)
-        options.loop_vectorization = config.LOOP_VECTORIZE
+        options.loop_vectorization = False
         options.slp_vectorization = config.SLP_VECTORIZE
         options.loop_unrolling = False
         passes = binding.create_pass_builder(self._codegen._tm, options)
@@ -101,11 +101,9 @@ class _Lower(Lower):
                 argument.attributes.dereferenceable = TABLE_SIZE
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerWhole(NativeLowering):
-    _name = "goalbound_lower_whole"
     lowering_class = _Lower
-    library_class = _Whole
+    library_class: type[JITCodeLibrary] = _Whole
 
     def run_pass(self, state: Any) -> bool:
         state.library = self.library_class(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -113,15 +111,11 @@ class _LowerWhole(NativeLowering):
         return super().run_pass(state)
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerShortLoops(_LowerWhole):
-    _name = "goalbound_lower_short_loops"
     library_class = _ShortLoops
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerInner(NativeLowering):
-    _name = "goalbound_lower_inner"
     lowering_class = _Lower
 
     def run_pass(self, state: Any) -> bool:
@@ -136,8 +130,11 @@ class _LowerInner(NativeLowering):
         return True
 
 
-def _pipeline(lowering: type[NativeLowering]) -> type[CompilerBase]:
-    class Pipeline(CompilerBase):
+def _compiler(lowering: type[NativeLowering]) -> type[CompilerBase]:
+    lowering._name = f"goalbound{lowering.__name__}"
+    register_pass(mutates_CFG=True, analysis_only=False)(lowering)
+
+    class Compiler(CompilerBase):
         def define_pipelines(self) -> list[Any]:
             manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
             manager.add_pass_after(lowering, NativeLowering)
@@ -145,14 +142,14 @@ def _pipeline(lowering: type[NativeLowering]) -> type[CompilerBase]:
             manager.finalize()
             return [manager]
 
-    return Pipeline
+    return Compiler
 
 
-whole = _pipeline(_LowerWhole)
+whole = _compiler(_LowerWhole)
 """The compiler of kernels that Python calls."""
-short_loops = _pipeline(_LowerShortLoops)
+short_loops = _compiler(_LowerShortLoops)
 """The same for kernels whose loops are short."""
-inner = _pipeline(_LowerInner)
+inner = _compiler(_LowerInner)
 """The compiler of kernels that kernels call."""
 
 

@@ -6,22 +6,18 @@ waits for numba (seconds the first time ever, then cached on disk). :func:`engin
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from dis import get_instructions
 from enum import Enum
-from functools import cache
+from functools import cache, update_wrapper
 from hashlib import blake2s
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,14 +40,22 @@ class SlotError(RuntimeError):
 class Slot:
     """A callee that a generic kernel names and a room fills when a program is made (:meth:`Kernel.filled`).
 
+    Where nobody fills it, the ``default`` is called, if it has one.
+
     >>> width = Slot("width")
     >>> width(1.0)
     Traceback (most recent call last):
     goalbound.jit.compile.SlotError: the slot width is not filled; run kernel.filled({width: ...}) instead of the kernel
+    >>> def double(x): return 2.0 * x
+    >>> half_width = Slot("half_width", default=Kernel(double))
+    >>> def ends(x): return x + half_width(x)
+    >>> Kernel(ends).python(1.0)
+    3.0
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, default: Kernel | None = None) -> None:
         self.name = name
+        self.default = default
 
     def __call__(self, *arguments: Any) -> Any:
         """Raise: nobody filled the slot."""
@@ -70,6 +74,8 @@ class Kernel:
     an index counts from the end of its array.
     """
 
+    __name__: str
+
     def __init__(
         self,
         function: FunctionType,
@@ -85,15 +91,11 @@ class Kernel:
         self._slots: Mapping[Slot, Kernel] = slots or {}
         self._filled: dict[frozenset[tuple[Slot, Kernel]], Kernel] = {}
         self.tag = tag
-        self.__name__ = function.__name__
-        self.__doc__ = function.__doc__
-        self.__module__ = function.__module__
-        self.__wrapped__ = function
+        update_wrapper(cast(Any, self), function)
         self._python: Callable[..., Any] | None = None
         self._dispatchers: dict[tuple[Way, bool], Any] = {}  # by how numba compiles, and whether kernels call it
         self._digest: str | None = None
-        self._compiled: set[tuple[int, ...]] = set()  # the types of the structs that the compiled form is ready for
-        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of all arguments
+        self._programs: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by the types of the arguments
 
     def filled(self, slots: Mapping[Slot, Kernel], tag: str = "") -> Kernel:
         """This kernel with its slots filled, and those of all kernels below it. The same kernel for the same slots.
@@ -128,10 +130,9 @@ class Kernel:
         known, found = {**slots, **self._slots}, set()
         for _, callee in _called(self.function):
             if isinstance(callee, Slot):
-                if callee not in known:
-                    raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
-                found.add(callee)
-                callee = known[callee]
+                if callee.default is None or callee in known:
+                    found.add(callee)
+                callee = self._filling(callee, known)
             found |= callee._reached(known, (*path, self))
         return {slot for slot in found if slot not in self._slots}
 
@@ -149,11 +150,15 @@ class Kernel:
         """The kernels that the function calls, by the names that it calls them by."""
         found = {}
         for name, callee in _called(self.function):
-            if isinstance(callee, Slot) and callee not in self._slots:
-                raise SlotError(f"the slot {callee.name} of {self!r} is not filled; filled({{{callee.name}: ...}})")
-            one = self._slots[callee] if isinstance(callee, Slot) else callee
+            one = self._filling(callee, self._slots) if isinstance(callee, Slot) else callee
             found[name] = one.filled(self._slots)
         return found
+
+    def _filling(self, slot: Slot, slots: Mapping[Slot, Kernel]) -> Kernel:
+        filling = slots.get(slot, slot.default)
+        if filling is None:
+            raise SlotError(f"the slot {slot.name} of {self!r} is not filled; filled({{{slot.name}: ...}})")
+        return filling
 
     @property
     def python(self) -> Callable[..., Any]:
@@ -167,16 +172,15 @@ class Kernel:
         """The compiled form as Python calls it, kept on disk."""
         key = Compiler.way(), False
         if key not in self._dispatchers:
+            from goalbound.jit.compiling import tolerate_errors, warn_no_cache
+
             try:
-                dispatcher = self._jitted(is_inner=False, cache=True)
+                self._dispatchers[key] = self._jitted(is_inner=False, cache=True)
             except (RuntimeError, OSError) as error:  # no folder that numba knows can be written to
-                _CompilationNotice.warn_no_cache(error)
-                dispatcher = self._jitted(is_inner=False)
+                warn_no_cache(error)
+                self._dispatchers[key] = self._jitted(is_inner=False)
             else:
-                with suppress(AttributeError):  # another numba keeps its cache elsewhere
-                    _drop_unreadable_index(dispatcher)
-                    _tolerate_cache_errors(dispatcher._cache)
-            self._dispatchers[key] = dispatcher
+                tolerate_errors(self._dispatchers[key])
         return self._dispatchers[key]
 
     @property
@@ -224,47 +228,47 @@ class Kernel:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the compiled form is ready in this process, for structs of some types."""
-        return bool(self._compiled)
+        """Whether the compiled form is ready in this process, for arguments of some types."""
+        return bool(self._programs)
 
     def is_ready(self, *arguments: Any) -> bool:
-        """Whether the compiled form is ready for structs like these."""
-        return self.is_compiled and Compiler.works() and _struct_types(arguments) in self._compiled
+        """Whether the compiled form is ready for arguments of these types."""
+        return self.is_compiled and Compiler.works() and _kinds(arguments) in self._programs
 
     def compiled(self, *arguments: Any) -> Any:
         """Run the compiled form; the first time, compile it or load it from the cache. Where numba does not compile
         (:class:`Compiler`), run Python."""
+        try:
+            program = self._programs[_kinds(arguments)]
+        except Exception:  # these types are new, or numba is not there
+            program = self._program_for(arguments)
+        return program(*arguments)
+
+    def _program_for(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Compile for arguments of these types; Python where numba cannot."""
         while Compiler.works():
             try:
-                kinds = tuple([_kind(argument) for argument in arguments])
-                program = self._programs.get(kinds)
-                if program is None:
-                    program = self._programs[kinds] = self._compile(arguments)
+                program = self._programs[_kinds(arguments)] = self._compile(arguments)
             except Exception as error:  # an untested numba may raise anything; Python gives the same results
                 Compiler.step_down(error, self)
             else:
-                return program(*arguments)
-        return self.python(*arguments)
-
-    def program(self, *arguments: Any) -> Callable[..., Any] | None:
-        """The compiled form for arguments of these types alone; None: it is not ready.
-
-        For those who call it often with the same types: looking it up costs as much as a small kernel does.
-        """
-        return self._programs.get(tuple([_kind(one) for one in arguments])) if Compiler.works() else None
+                return program
+        return self.python
 
     def _compile(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The program for arguments of these types. Calling it costs a fifth of what numba's dispatcher costs."""
         from numba import typeof
 
-        with _CompilationNotice(self), _no_garbage_collection(), _one_process_at_a_time(self.dispatcher):
+        from goalbound.jit.compiling import CompilationNotice, no_garbage_collection, one_process_at_a_time
+
+        name = f"{self.__module__.removeprefix('goalbound.')}.{self.__name__}"
+        with CompilationNotice(name), no_garbage_collection(), one_process_at_a_time(self.dispatcher):
             program: Callable[..., Any] = self.dispatcher.compile(tuple(typeof(argument) for argument in arguments))
-        self._compiled.add(_struct_types(arguments))
         return program
 
     def ready(self, *arguments: Any) -> Any:
-        """Run the compiled form if it is ready for structs like these, else Python."""
-        return (self.compiled if self.is_ready(*arguments) else self.python)(*arguments)
+        """Run the compiled form if it is ready for arguments of these types, else Python."""
+        return (self._programs[_kinds(arguments)] if self.is_ready(*arguments) else self.python)(*arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__name__}{f' ({self.tag})' if self.tag else ''}>"
@@ -417,72 +421,47 @@ class Effort:
     [True, True, False]
     """
 
-    def __init__(self) -> None:
-        self.spent = 0
+    def __init__(self, spent: int = 0) -> None:
+        self.spent = spent
+        self.settled: dict[Kernel | Slot, Callable[..., Any]] = {}
+        """How to run each kernel from now on, where that cannot change any more."""
+
+    def __reduce__(self) -> tuple[type[Effort], tuple[int]]:
+        """A copy settles again."""
+        return type(self), (self.spent,)
 
     def engine(self, work: int) -> Run:
         """How to run kernels for this much more work."""
         self.spent += work
         return engine(self.spent)
 
-
-def python(kernel: Kernel) -> Callable[..., Any]:
-    """Run a kernel uncompiled."""
-    return kernel.python
+    def settle(self, asked: Kernel | Slot, kernel: Kernel, work: int) -> Callable[..., Any]:
+        """How to run a kernel for this much more work; kept in ``settled`` by what was ``asked`` for once it stays."""
+        form = self.engine(work)(kernel)
+        if self.spent > TOY_WORK:
+            self.settled[asked] = form
+        return form
 
 
 def _compiled(kernel: Kernel) -> Callable[..., Any]:
-    return kernel.compiled
+    return kernel.compiled if Compiler.works() else kernel.python
 
 
 def _ready(kernel: Kernel) -> Callable[..., Any]:
     return kernel.ready if kernel.is_compiled else kernel.python
 
 
-def _kind(argument: Any) -> Any:
-    """What the program for an argument depends on."""
-    if isinstance(argument, Struct):
-        return argument._type_id
-    if isinstance(argument, np.ndarray):
-        return argument.dtype.char, argument.ndim, argument.flags.num
-    return type(argument)
-
-
-def _struct_types(arguments: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([one._type_id for one in arguments if isinstance(one, Struct)])
-
-
-@contextmanager
-def _one_process_at_a_time(dispatcher: Any) -> Iterator[None]:
-    """Of several processes that need the same kernel one compiles it; the others wait and load it from the cache.
-
-    The lock goes with the process that holds it. Without one (no cache, no POSIX, a disk that has no locks) every
-    process compiles for itself.
-    """
-    file = None
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        index = dispatcher._cache._cache_file._index_path
-        file = open(f"{index}.lock", "a")  # noqa: SIM115 - held until the kernel is compiled
-        fcntl.flock(file, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        if file is not None:
-            file.close()
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """The compiler makes millions of objects and no garbage to speak of; collecting takes a fifth of its time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _kinds(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the program for these arguments depends on."""
+    found: list[Any] = []
+    for one in arguments:
+        if isinstance(one, Struct):
+            found.append(one._type_id)
+        elif isinstance(one, np.ndarray):
+            found.append((one.dtype.char, one.ndim, one.flags.num | 4))  # 4: owning its memory makes no difference
+        else:
+            found.append(type(one))
+    return tuple(found)
 
 
 def _called(function: FunctionType) -> list[tuple[str, Kernel | Slot]]:
@@ -506,36 +485,6 @@ def _source_digest(file: str) -> bytes:
         return b""
 
 
-def _drop_unreadable_index(dispatcher: Any) -> None:
-    """Remove an index of the cache that cannot be read: it may name types that are not where they were."""
-    cached = dispatcher._cache._cache_file
-    try:
-        cached._load_index()
-    except Exception:  # unpickling may raise anything
-        with suppress(OSError):
-            os.remove(cached._index_path)
-
-
-def _tolerate_cache_errors(cache: Any) -> None:
-    """Let a cache that cannot be read or written (a full disk) cost compile time only."""
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_or_none(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception as error:  # unpickling damaged machine code may raise anything
-            _CompilationNotice.warn_no_cache(error)
-            return None
-
-    def save_or_warn(*arguments: Any) -> None:
-        try:
-            save(*arguments)
-        except Exception as error:  # the index is read before it is written
-            _CompilationNotice.warn_no_cache(error)
-
-    cache.load_overload, cache.save_overload = load_or_none, save_or_warn
-
-
 def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionType:
     copy = FunctionType(
         function.__code__, {**function.__globals__, **changed}, function.__name__, function.__defaults__
@@ -543,100 +492,3 @@ def _with_globals(function: FunctionType, changed: dict[str, Any]) -> FunctionTy
     copy.__qualname__ = function.__qualname__
     copy.__module__ = function.__module__
     return copy
-
-
-def seconds_compiling() -> float:
-    """How long this process has waited for the compiler, or for its cache, so far."""
-    return _CompilationNotice.spent
-
-
-class _CompilationNotice:
-    """Prints which kernel is being compiled, once that has taken a second in all, and again every ten seconds.
-
-    Loading from the cache does not count: numba notifies its listeners when it compiles, and only then a timer runs.
-    """
-
-    EVERY = 10.0
-    next_at = 1.0
-    """Seconds of compiling at which the next line is due."""
-    cache_warned = False
-    spent = 0.0
-    """Seconds of waiting for the compiler or for its cache."""
-    compiling = 0.0
-    """Seconds of these in which it compiled."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._name = f"{kernel.__module__.removeprefix('goalbound.')}.{kernel.__name__}"
-
-    def __enter__(self) -> None:
-        self._begin = time.perf_counter()
-        self._depth = 0
-        self._timer: threading.Timer | None = None
-        self._listener = _listen_to_numba(self)
-        self._listener.__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._listener.__exit__(*error)
-        self._stop()
-        _CompilationNotice.spent += time.perf_counter() - self._begin
-
-    def begin(self) -> None:
-        """A compilation begins; those of the kernels it calls begin and end inside it."""
-        self._depth += 1
-        if self._depth == 1:
-            self._since = time.perf_counter()
-            self._wait(_CompilationNotice.compiling)
-
-    def end(self) -> None:
-        """The compilation has ended, or failed."""
-        self._depth = max(0, self._depth - 1)  # another thread may have begun before we listened
-        if self._depth == 0:
-            self._stop()
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            _CompilationNotice.compiling += time.perf_counter() - self._since
-
-    @classmethod
-    def warn_no_cache(cls, error: Exception) -> None:
-        """Warn, once, that what is compiled cannot be kept."""
-        if not cls.cache_warned:
-            cls.cache_warned = True
-            warnings.warn(
-                f"compiled kernels cannot be kept on disk ({error}), so every process compiles them anew; set "
-                "NUMBA_CACHE_DIR to a folder that can be written, with some room left",
-                stacklevel=2,
-            )
-
-    def _wait(self, so_far: float) -> None:
-        self._timer = threading.Timer(max(_CompilationNotice.next_at - so_far, 0.0), self._announce)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _announce(self) -> None:
-        so_far = _CompilationNotice.compiling + time.perf_counter() - self._since
-        _CompilationNotice.next_at = so_far + self.EVERY
-        print(
-            f"goalbound: compiling {self._name}, {so_far:.0f} s so far; what is compiled is kept for the next time",
-            file=sys.stderr,
-        )
-        self._wait(so_far)
-
-
-def _listen_to_numba(notice: _CompilationNotice) -> AbstractContextManager[Any]:
-    """A context in which numba notifies ``notice`` of compilations; of none if this numba has no such events."""
-    try:
-        from numba.core import event
-    except ImportError:
-        return nullcontext()
-
-    class Listener(event.Listener):
-        def on_start(self, event: Any) -> None:
-            notice.begin()
-
-        def on_end(self, event: Any) -> None:
-            notice.end()
-
-    return event.install_listener("numba:compile", Listener())

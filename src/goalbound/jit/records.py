@@ -1,7 +1,10 @@
-"""Counters by name: NumPy structured records, which the same source reads and writes as Python and compiled."""
+"""What structs hold: counters by name, which are NumPy structured records that the same source reads and writes as
+Python and compiled, and large arrays of zeros."""
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 from goalbound.jit.struct import Struct
 
 INTEGER, REAL = np.int64, np.float64
+FROM_BYTES = 2**20
+"""Smaller arrays of :func:`lazy_zeros` are plain: they are no larger than a few pages."""
 
 
 def record_type(*, integers: tuple[str, ...] = (), reals: tuple[str, ...] = ()) -> np.dtype[np.void]:
@@ -78,3 +83,24 @@ def mapped(value: Any, change: Callable[[Any], Any], known: dict[int, Any] | Non
     if id(value) not in done:
         done[id(value)] = change(value)
     return done[id(value)]
+
+
+def lazy_zeros(shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
+    """Zeros that may be written to, C-contiguous; memory is taken page by page, where something was written.
+
+    NumPy asks for huge pages of 2 MiB for large arrays, so that one number would claim as much; these arrays ask for
+    pages of 4 KiB. Where the system cannot be asked, they are plain.
+
+    >>> array = lazy_zeros((1_000_000, 10))
+    >>> array[123_456, 7] = 1.0
+    >>> array.shape, array.sum()
+    ((1000000, 10), np.float64(1.0))
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < FROM_BYTES or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return np.zeros(shape, dtype=dtype)
+    # Private: a fork has its own. Not reserved: there may be more room than memory, as most of it stays empty.
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    memory = mmap.mmap(-1, size, flags=flags)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype=dtype).reshape(shape)

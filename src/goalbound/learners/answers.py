@@ -15,8 +15,10 @@ from goalbound.confidence.linearity import FLOOR, NO_EPISODE, PARTS, LinearityTe
 from goalbound.confidence.statistics import by_support
 from goalbound.errors import ArgumentError, LearnerError, NotLinearWarning, WrongPriorWarning
 from goalbound.learners import loop as kernels
-from goalbound.learners.card import PROVEN, learner_card, united_caveats
+from goalbound.learners.card import PROVEN, learner_card
 from goalbound.learners.explanation import Evidence, Explanation, explain, ridge_pull
+from goalbound.learners.own_card import united_caveats
+from goalbound.learners.plan import policy_in
 from goalbound.models import SSP, BallSet, IntervalSet, Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.evaluation import evaluate
@@ -27,6 +29,7 @@ from goalbound.planning.robust_plan import robust_plan
 if TYPE_CHECKING:
     from goalbound.learners.learner import RidgeLearner
     from goalbound.learners.prior import PriorKnowledge
+    from goalbound.learners.state import EpisodeState
 
 CONTRADICTED = "what was seen contradicts the model or what was declared, see alarm"
 """Why the bounds of a learner with an alarm are not proven."""
@@ -74,18 +77,25 @@ def values_in(model: SSP, policy: NDArray[np.int64]) -> Floats:
     return set_readonly(np.where(np.isinf(found.hitting_times), np.inf, found.values))
 
 
-def confidence_set_of(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
-    """The sets of all pairs under a context, as plans take them."""
-    _check_has_sets(learner, "confidence_set")
+def view_of(learner: RidgeLearner, context: Floats) -> EpisodeState:
+    """The sets of all pairs under a context, as kernels have them."""
     view = learner._new_episode_state()
     view.context[:] = context
     learner._run(kernels.all_pair_sets)(learner._constants, learner._state, view)
-    return learner._assembly.room.confidence_set(learner, view)
+    return view
 
 
-def plausible(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
-    """The confidence set without what the zero-loss variant adds to the losses."""
-    sets, added = confidence_set_of(learner, context), learner.added_loss
+def confidence_set_of(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
+    """The sets of all pairs under a context, as plans take them."""
+    _check_has_sets(learner, "confidence_set")
+    return learner._assembly.room.confidence_set(learner, view_of(learner, context))
+
+
+def plausible(learner: RidgeLearner, context: Floats, view: EpisodeState | None = None) -> BallSet | IntervalSet:
+    """The confidence set without what the zero-loss variant adds to the losses; ``view``: has it already."""
+    _check_has_sets(learner, "confidence_set")
+    holder = view_of(learner, context) if view is None else view
+    sets, added = learner._assembly.room.confidence_set(learner, holder), learner.added_loss
     if added == 0.0:
         return sets
     low = np.maximum(sets.loss_low - added * (1.0 + 1e-15), 0.0)
@@ -95,10 +105,13 @@ def plausible(learner: RidgeLearner, context: Floats) -> BallSet | IntervalSet:
 def policy_bounds_of(
     learner: RidgeLearner, context: Floats, policy: ArrayLike | Mapping[Any, Any] | None
 ) -> PolicyBounds:
-    """What a policy loses under a context, by the sets."""
+    """What a policy loses under a context, by the sets; None: that of the plan, which was made in the same sets."""
     _check_has_sets(learner, "policy_bounds")
-    chosen = learner.plan(context).policy if policy is None else policy
-    return _completed(learner, policy_bounds(plausible(learner, context), chosen), context)
+    view = None
+    if policy is None:
+        view = learner._planned(context)
+        policy = policy_in(learner.support, view)
+    return _completed(learner, policy_bounds(plausible(learner, context, view), policy), context)
 
 
 def robust_plan_of(learner: RidgeLearner, context: Floats) -> PolicyBounds:
@@ -110,20 +123,15 @@ def robust_plan_of(learner: RidgeLearner, context: Floats) -> PolicyBounds:
 def _completed(learner: RidgeLearner, bounds: PolicyBounds, context: Floats) -> PolicyBounds:
     """The bounds with the estimate, with what the learner's card says of the sets, and why they are not proven."""
     card = learner_card(learner)
+    widths = () if learner.settings.widths.proven else (UNPROVEN_WIDTHS,)
+    contradicted = () if learner.alarm is None else (CONTRADICTED,)
     return replace(
         bounds,
         estimate=values_in(estimated(learner, context), bounds.policy),
-        proven=card.guarantee == PROVEN and learner.alarm is None,
+        proven=card.guarantee == PROVEN and not contradicted,
         delta=card.delta,
-        caveats=_not_proven(learner),
+        caveats=united_caveats(widths, contradicted, learner.caveats),
     )
-
-
-def _not_proven(learner: RidgeLearner) -> tuple[str, ...]:
-    """All reasons why the bounds are not proven."""
-    widths = () if learner.settings.widths.proven else (UNPROVEN_WIDTHS,)
-    contradicted = () if learner.alarm is None else (CONTRADICTED,)
-    return united_caveats(widths, contradicted, learner.caveats)
 
 
 def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> Explanation:
@@ -137,16 +145,17 @@ def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> 
 
 def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
     """What there is to explain a plan with."""
-    plan, model = learner.plan(context), estimated(learner, context)
-    values = values_in(model, plan.policy)
-    known = plan.known if learner_card(learner).has_known_test else None
+    view, model = learner._planned(context), estimated(learner, context)
+    policy = policy_in(learner.support, view)
+    values = values_in(model, policy)
+    known = learner._known_pairs(view) if learner_card(learner).has_known_test else None
     pull = ridge_pull(learner._state.regression.inverse, context, learner.settings.regularization)
     if learner.prior is not None:  # guesses are what these estimates are pulled to
         pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
-    found = Evidence(model, plan.policy, values, learner._state.regression.visits, known, pull=pull)
+    found = Evidence(model, policy, values, learner._state.regression.visits, known, pull=pull)
     if not learner.has_sets:
         return found
-    sets = plausible(learner, context)
+    sets = plausible(learner, context, view)
     return replace(found, sets=sets, bounds=_completed(learner, policy_bounds(sets, found.policy), context))
 
 

@@ -1,6 +1,6 @@
 """What only someone who knows the truth can see of a learner: the good event of the paper, and where regret comes from.
 
-Each step: :func:`audit_plan` after a new plan, :func:`audit_step` before the learner learns, :func:`audit_pair` after.
+Each step: :func:`audit_plan` after a new plan, :func:`audit_step` before the learner learns, ``test_pair`` after.
 """
 
 from math import log, sqrt
@@ -15,9 +15,11 @@ from goalbound.jit.struct import Struct
 from goalbound.learners.doubling import LONG_INTERVAL
 from goalbound.learners.episode_loop import watch_pair, watch_plan, watch_step
 from goalbound.models.simulated import mixed
-from goalbound.planning.kernels.value_iteration import INTERVAL_SET, inner_minimum
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET, minimum_of_shape
 
 test_pair = Slot("test_pair")
+"""``(audit, components, constants, state, pair)`` whether the truth of a pair lies in its sets now, where that does not
+depend on the context."""
 test_view = Slot("test_view")
 add_widths = Slot("add_widths")
 
@@ -111,12 +113,6 @@ def no_intervals(audit, components, constants, view):
 
 
 @lean
-def audit_pair(audit, components, constants, state, pair):
-    """Whether the truth of a pair lies in its sets now, where that does not depend on the context."""
-    test_pair(audit, components, constants, state, pair)
-
-
-@lean
 def audit_ball(audit, components, constants, state, pair):
     """Whether the truth of a pair lies in both its balls now (high-probability event, items 1 and 2)."""
     loss, rows = truth_distances(components, constants, state, pair, audit.scratch)
@@ -156,7 +152,7 @@ def audit_intervals(audit, components, constants, view):
 def audit_all_pairs(audit, components, constants, state):
     """Test every pair: before the first step, and whenever all data was forgotten."""
     for pair in range(len(audit.uncovered)):
-        audit_pair(audit, components, constants, state, pair)
+        test_pair(audit, components, constants, state, pair)
     audit.totals["restarts"] = state.totals["restarts"]
 
 
@@ -185,7 +181,7 @@ def audit_plan(audit, components, constants, state, view, s, before, optimal):
 def add_regret_terms(audit, components, view, context, s, pair, following, loss):
     """The four terms of the regret decomposition for one step, with the plan that it is played by."""
     values = view.iteration.values
-    optimistic, _ = inner_minimum(view.sets, pair, values, view.iteration.dual[pair], np.inf)
+    optimistic, _ = minimum_of_shape(view.sets, pair, values, view.iteration.dual[pair], np.inf)
     expected = 0.0
     for k in range(components.next_start[pair], components.next_start[pair + 1]):
         expected += mixed(components.probabilities, k, context) * values[components.next_state[k]]
@@ -244,7 +240,9 @@ def audit_step(audit, components, constants, state, view, context, s, pair, foll
 
 def audit_slots(shape: int) -> dict[Slot, Kernel]:
     """The slots of an audit of a learner whose sets have this shape: the paper's balls, or intervals of any room."""
-    watching: dict[Slot, Kernel] = {watch_plan: audit_plan, watch_step: audit_step, watch_pair: audit_pair}
+    watching: dict[Slot, Kernel] = {watch_plan: audit_plan, watch_step: audit_step}
     if shape == INTERVAL_SET:
-        return watching | {test_pair: no_balls, test_view: audit_intervals, add_widths: add_interval_widths}
-    return watching | {test_pair: audit_ball, test_view: no_intervals, add_widths: add_ball_widths}
+        tests = {watch_pair: no_balls, test_pair: no_balls, test_view: audit_intervals, add_widths: add_interval_widths}
+    else:
+        tests = {watch_pair: audit_ball, test_pair: audit_ball, test_view: no_intervals, add_widths: add_ball_widths}
+    return watching | tests

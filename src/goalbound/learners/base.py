@@ -12,27 +12,27 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError, FileFormatError, InputError, LearnerError, PlanningStopped
 from goalbound.jit.compile import Effort
 from goalbound.jit.records import named_arrays
 from goalbound.learners.border import Border
-from goalbound.learners.card import checked_caveats, united_caveats
 from goalbound.learners.checks import check_log_support
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.steps import StepArrays, single_step
-from goalbound.learners.visits import Visits
+from goalbound.learners.own_card import checked_caveats, united_caveats
+from goalbound.learners.visits import StepArrays, Visits, single_step
 from goalbound.models import Step, Support
 from goalbound.models.files.io import LIMIT
 from goalbound.models.files.saved_files import SavedFiles
+from goalbound.models.step import checked_step
 from goalbound.models.validation import check_generator, short_repr
 
 if TYPE_CHECKING:
     from goalbound.jit.compile import Kernel
     from goalbound.learners.audit import RegretAudit
-    from goalbound.learners.batch import Batch
+    from goalbound.learners.episode_loop import Batch
     from goalbound.learners.plan import Plan
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.protocol import SimulatedEnvironment
     from goalbound.models import LinearCSSP
     from goalbound.models.simulated import EpisodeResults
@@ -52,6 +52,8 @@ class LearnerBase(Border):
     """The most sweeps of one plan; a plan that needs more is an error."""
 
     support: Support
+    prior: PriorKnowledge | None = None
+    """What was declared, or guessed, of single pairs."""
     settings: Any
     _constants: Any
     _state: Any
@@ -168,7 +170,7 @@ class LearnerBase(Border):
         ``values`` [K, S + 1] are the true optimal values, for the regret only. ``shown`` [K, d'] is what the learner
         sees instead of the contexts; ``audit`` (ridge learners) takes what only someone who knows the truth can see.
         """
-        from goalbound.learners.batch import Batch, play_batch
+        from goalbound.learners.episode_loop import Batch, play_batch
 
         batch = Batch.of(
             environment, contexts, values, step_limit=step_limit, results=results, shown=shown, audit=audit
@@ -298,13 +300,15 @@ class LearnerBase(Border):
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
         same = same and (learner.settings, learner.support) == (self.settings, self.support)
-        if not same or not learner._has_unit_of(self):
+        if not same or learner.loss_scale != self.loss_scale:
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        described = [inside, *self._described(), *self._described_unit(), f"{self._steps} steps"]
+        scale = self.loss_scale
+        unit = [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
+        described = [inside, *self._described(), *unit, f"{self._steps} steps"]
         return f"{type(self).__name__}({', '.join(described)})"
 
     def _stopped(self) -> PlanningStopped:
@@ -333,18 +337,12 @@ class LearnerBase(Border):
         """[d] as it is learned from; else an error."""
         raise NotImplementedError
 
-    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
-        """An error if what was declared says that a pair cannot lead there."""
-
-    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
-        """[N] the pairs of which :meth:`_check_possible` says more than the support does; None: there are none."""
-        return None
-
     def _checked_step(self, context: Any, step: Any) -> tuple[NDArray[np.float64], int, int, float]:
         """A context, and the pair, the place and the loss of a step; else an error that says what is wrong."""
         weights = self._checked_context(context)
         pair, place = checked_step(self.support, step)
-        self._check_possible(pair, place, weights)
+        if self.prior is not None:
+            self.prior.check_step(pair, place, weights)
         return weights, pair, place, float(step[2])
 
     def _new_episode_state(self) -> Any:
@@ -383,12 +381,9 @@ class LearnerBase(Border):
     def _before_playing(self, batch: Batch) -> None:
         """What is to be checked or done before whole episodes are played."""
 
-    _loop: ClassVar[Kernel]
-    """The kernel that plays whole episodes."""
-
     def _loop_of(self, batch: Batch) -> Kernel:
-        """The kernel for these episodes."""
-        return self._loop
+        """The kernel that plays whole episodes."""
+        raise NotImplementedError
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
         """Play these episodes by a form of the kernel; how many came to their end."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.models.loss_scale import LossScale, plain_log, plain_step
 from goalbound.models.validation import check_type
+
+if TYPE_CHECKING:
+    from goalbound.models import LossScale
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,8 +34,6 @@ class Border:
     clipped: int = 0
     """How many losses that were learned from were above the cap of the unit, and counted as the cap."""
     _loss_scale: LossScale | None = None
-    _converts = False
-    """Whether there is a unit."""
 
     @property
     def loss_scale(self) -> LossScale | None:
@@ -55,9 +55,10 @@ class Border:
     @loss_scale.setter
     def loss_scale(self, scale: LossScale | None) -> None:
         if scale is not None:
+            from goalbound.models import LossScale
+
             check_type(scale, LossScale, "loss_scale", 'give a LossScale, such as LossScale("min", cap=60), or None')
         self._loss_scale = scale
-        self._converts = scale is not None
 
     @property
     def unit(self) -> str | None:
@@ -78,29 +79,16 @@ class Border:
 
     def _plain_step(self, step: Any) -> tuple[Any, bool]:
         """Return a step with its loss in [0, 1], and whether that was clipped."""
-        return plain_step(self.loss_scale, step)
+        return (step, False) if self._loss_scale is None else self._loss_scale.plain_step(step)
 
     def _plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
         """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
-        return plain_log(self.loss_scale, log)
-
-    def _take_unit(self, other: Border) -> None:
-        """Have the unit of another learner."""
-        self.loss_scale = other.loss_scale
-
-    def _has_unit_of(self, other: Border) -> bool:
-        """Whether another learner has the same unit."""
-        return self.loss_scale == other.loss_scale
+        return (log, lambda learned: 0) if self._loss_scale is None else self._loss_scale.plain_log(log)
 
     def _check_same_unit(self, other: Border) -> None:
         """Raise an error unless another learner has the same unit."""
-        if not self._has_unit_of(other):
+        if self.loss_scale != other.loss_scale:
             raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
-
-    def _described_unit(self) -> list[str]:
-        """Return what ``repr`` says of the unit."""
-        scale = self.loss_scale
-        return [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
 
     def _unit_header(self) -> dict[str, Any]:
         """Return the unit and the count of clipped losses, for the header of a file; nothing without a unit."""
@@ -114,6 +102,8 @@ class Border:
         scale, clipped = (header.get(key) for key in self.UNIT_KEYS)
         if type(clipped) is not int or not 0 <= clipped < 2**62 or "loss_scale" not in header:
             raise FileFormatError(f"clipped is {clipped!r:.200}; a learner with a unit has a count of clipped losses")
+        from goalbound.models import LossScale
+
         self.loss_scale, self.clipped = LossScale.from_json(cast(Any, scale)), clipped
 
 

@@ -6,7 +6,7 @@ A learner says it itself, by an optional attribute ``card``; :func:`learner_card
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import isfinite
 from typing import Any
@@ -41,18 +41,6 @@ REGRET_RATES = {THEOREM: "K^0.5", COROLLARY: "K^0.67"}
 THEIRS = "third party"
 PAPER_CONSTANTS = ("paper", "its paper")
 """Constants as the learner's own paper has them; others may be proven too."""
-
-
-LONGEST = 1000
-"""The most characters of one reason."""
-MOST = 1000
-"""The most reasons of one learner."""
-SILENT_OVERRIDE = (
-    "a step was reported with another action than the proposed one, which episode.begins(action) had not said, while "
-    "other episodes were open or after others were learned from (which steps are reported early may depend on their "
-    "outcomes)"
-)
-"""That of a learner with confidence sets, whose proof needs visits to count in the order in which they begin."""
 
 
 def _is_number(value: Any) -> bool:
@@ -218,32 +206,6 @@ def learner_card(learner: Any) -> LearnerCard:
     return card
 
 
-class Card:
-    """``card = Card(describe)`` in a class: a learner of exactly this class has the card ``describe(learner)``.
-
-    A subclass may do anything else, so it has that of a third party until it says what it is.
-
-    >>> class Uniform:
-    ...     card = Card(lambda learner: LearnerCard(sees="nothing", guarantee="none"))
-    >>> class Tuned(Uniform):
-    ...     pass
-    >>> Uniform().card.guarantee, Tuned().card.guarantee
-    ('none', 'unknown')
-    """
-
-    def __init__(self, describe: Callable[[Any], LearnerCard]) -> None:
-        self._describe = describe
-        self.__doc__ = "What the learner is: see :class:`goalbound.learners.card.LearnerCard`."
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner = owner
-
-    def __get__(self, learner: Any, owner: type | None = None) -> Any:
-        if learner is None:
-            return self
-        return self._describe(learner) if type(learner) is self._owner else THIRD_PARTY
-
-
 def weakest(cards: Iterable[LearnerCard]) -> LearnerCard:
     """The card with the weakest guarantee, which holds for all of them."""
     return min(cards, key=lambda card: (UNKNOWN, NONE, UNPROVEN, PROVEN, ORACLE).index(card.guarantee))
@@ -309,32 +271,3 @@ def wrapped_card(inner: Any, sees: str) -> LearnerCard:
     if card.guarantee == ORACLE:
         card = LearnerCard(sees=sees, guarantee=NONE, constants="")
     return replace(card, sees=NOTHING if card.sees == NOTHING and sees != CELLS else sees)
-
-
-def checked_caveats(reasons: Any, name: str) -> tuple[str, ...]:
-    """The reasons, each once, in their order; an error names ``name`` unless each is a text that is not empty.
-
-    >>> checked_caveats(["the support was inferred", "the support was inferred"], "caveats")
-    ('the support was inferred',)
-    """
-    if isinstance(reasons, str) or not isinstance(reasons, tuple | list):
-        raise ArgumentError(f"{name} is {short_repr(reasons)}; it is a list of texts, empty where nothing is wrong")
-    for one in reasons:
-        if not isinstance(one, str) or not one.strip() or len(one) > LONGEST:
-            raise ArgumentError(
-                f"{name} holds {short_repr(one)}; each reason is a text of 1 to {LONGEST} characters, without a full "
-                "stop"
-            )
-    found = tuple(dict.fromkeys(map(str, reasons)))
-    if len(found) > MOST:
-        raise ArgumentError(f"{name} holds {len(found)} reasons; there are at most {MOST}: sum them up")
-    return found
-
-
-def united_caveats(*of_learners: Iterable[str]) -> tuple[str, ...]:
-    """All reasons of several learners, each once.
-
-    >>> united_caveats(("a", "b"), ("b", "c"))
-    ('a', 'b', 'c')
-    """
-    return tuple(dict.fromkeys(one for reasons in of_learners for one in reasons))[:MOST]

@@ -10,6 +10,7 @@ No array is listed anywhere: the structs of a learner say what there is (:func:`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from goalbound.errors import FileFormatError
 from goalbound.jit.records import named_arrays
 from goalbound.jit.struct import Struct
-from goalbound.learners.card import checked_caveats
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.own_card import checked_caveats
 from goalbound.models.files.array_file import ANY, FORMAT, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.npz import GOAL_KEYS, SUPPORT_ARRAYS, goal_header, support_arrays, support_from
@@ -108,7 +109,7 @@ def read_checkpoint(cls: type[L], path: str | PathLike[str], *, limit: int = LIM
 
 def _fill(target: NDArray[Any], source: NDArray[Any]) -> None:
     """Write the numbers that differ, block by block: what was never written to takes no memory
-    (:mod:`goalbound.jit.lazy_arrays`)."""
+    (:func:`goalbound.jit.records.lazy_zeros`)."""
     if not target.flags.c_contiguous:  # a field of a record
         target[...] = source
         return
@@ -155,6 +156,7 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
     planned = learner._check_episode_states(states, places[1] >= 0)
     if not planned[places[1] >= 0].all():
         raise FileFormatError("an episode has an action and no plan; an action needs a plan")
+    waiting = []
     for place, (state, action, acted) in enumerate(zip(*(one.tolist() for one in places), strict=True)):
         episode_state = learner._new_episode_state()
         for name, array in named_arrays(_EPISODES, episode_state):
@@ -162,12 +164,11 @@ def _restore_episodes(learner: LearnerBase, ids: Any, acts: Any, arrays: Mapping
         episode = LearnerEpisode(learner, episode_state, id=ids[place])
         episode._state = None if state < 0 else state
         if action >= 0:
-            episode._action, episode._acted = action, acted
-            episode._pair = learner.support.pair(state, action)
+            episode._action = action
+            waiting.append((acted, learner.support.pair(state, action), episode))
         learner._loaded.append(episode)
-    waiting = [one for one in learner._loaded if one._acted is not None]
-    for episode in sorted(waiting, key=lambda one: one._acted or 0):
-        learner._visits.hold(episode)  # in the order of act
+    for number, pair, episode in sorted(waiting, key=itemgetter(0)):  # in the order of act
+        learner._visits.hold(episode, pair, number)
     return {*columns, *(f"{_EPISODES}.at.{name}" for name in _PLACES)}
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.statistics import step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.models import Step, Support
+from goalbound.models.step import step_parts
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.validation import ROW_TOLERANCE, check_array, check_list, check_type, short_repr
 
@@ -57,6 +57,20 @@ def _reaching(support: Support, possible: NDArray[np.bool_] | None) -> NDArray[n
     order = np.full(support.states + 1, support.states, dtype=np.int64)
     run(graph.backward_reach)(reverse_of(rows, every, run), support.pair_state, every, 1, choice, order)
     return choice >= 0
+
+
+def check_prior(prior: Any, support: Support, size: int) -> None:
+    """An error unless this is knowledge of these pairs, by which the goal can be reached."""
+    from goalbound.learners.prior import PriorKnowledge
+
+    if not isinstance(prior, PriorKnowledge):
+        raise ArgumentError(
+            f"prior is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
+        )
+    if prior.support != support or prior.context_size != size:
+        raise ArgumentError("the prior is of another support or context size than the learner's")
+    if prior.row_known.any():
+        checked_support(support, prior.possible)
 
 
 def check_learner(learner: object, name: str = "learner") -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.statistics import checked_step, step_parts
 from goalbound.errors import ArgumentError, InputError, LearnerError
 from goalbound.learners.checks import allowed_pairs, checked_state
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
 from goalbound.models import Step
+from goalbound.models.step import checked_step, step_parts
 from goalbound.models.validation import check_bool, set_readonly, short_repr
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class LearnerEpisode:
             return self._action
         pair = learner._choose(episode_state, here, pairs)
         learner._before_visit(self, pair)
-        learner._visits.make(self, pair)
+        learner._visits.hold(self, pair)
         self._state = here
         self._action = int(support.pair_action[pair])
         return self._action
@@ -167,7 +167,7 @@ class LearnerEpisode:
         if self._held is None:
             raise LearnerError("the episode has ended; nothing can follow the goal")
         is_clipped = False
-        if learner._converts:
+        if learner._loss_scale is not None:
             step, is_clipped = learner._plain_step(step)
         try:
             pair, place = checked_step(support, step)
@@ -178,7 +178,8 @@ class LearnerEpisode:
         is_proposed = self._action == support.pair_action[pair] and self._state == support.pair_state[pair]
         if not is_proposed or overridden is not False:
             self._check_follows(step, overridden=overridden)
-        learner._check_possible(pair, place, self._context)
+        if learner.prior is not None:
+            learner.prior.check_step(pair, place, self._context)
         if is_proposed:
             learner._observe(self, pair, place, loss)
             learner._visits.settle(self)

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound import confidence
-from goalbound.confidence import Statistics
 from goalbound.confidence.linearity import NO_EPISODE
 from goalbound.confidence.protocol import Empty, before_visit
 from goalbound.confidence.regression import new_regression_sums
@@ -23,28 +21,34 @@ from goalbound.jit.records import assign
 from goalbound.learners import loop as kernels
 from goalbound.learners.base import LearnerBase
 from goalbound.learners.border import in_own_unit
-from goalbound.learners.card import SILENT_OVERRIDE, Card, ridge_card, united_caveats
-from goalbound.learners.checks import check_leads, checked_support
+from goalbound.learners.checks import check_leads, check_prior, checked_support
 from goalbound.learners.doubling import plan_under_bound, reset_data
 from goalbound.learners.episode import LearnerEpisode
-from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.own_card import SILENT_OVERRIDE, Card, united_caveats
 from goalbound.learners.program import Assembly, Program
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.learners.state import EpisodeState, LearnerState, new_episode_state, new_learner_state
-from goalbound.learners.steps import StepArrays, learn_steps, part_of, single_step
-from goalbound.learners.visits import count_without_outcome, statistics_of
+from goalbound.learners.visits import (
+    StepArrays,
+    count_without_outcome,
+    learn_steps,
+    part_of,
+    single_step,
+    statistics_of,
+)
 from goalbound.models import Support
 from goalbound.models.validation import check_distribution, check_memory
 from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_evaluation_workspace
 from goalbound.planning.kernels.value_iteration import doubled_beyond
 
 if TYPE_CHECKING:
-    from goalbound.confidence import Widths
+    from goalbound.confidence import Estimate, Statistics, Widths
     from goalbound.confidence.protocol import ConfidenceModel
     from goalbound.learners.answers import ModelViolation
-    from goalbound.learners.batch import Batch
+    from goalbound.learners.episode_loop import Batch
     from goalbound.learners.explanation import Explanation
     from goalbound.learners.plan import Plan
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.models import BallSet, IntervalSet, LinearCSSP
     from goalbound.planning import PolicyBounds
     from goalbound.planning.kernels.sparse_policy_iteration import SparseWorkspace
@@ -72,7 +76,7 @@ class RidgeLearner(LearnerBase):
     """
 
     kind = "RidgeLearner"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules: ClassVar[tuple[type[Any], ...]] = (object,)
     """The exploration rules of this class."""
     settings: Settings
@@ -87,23 +91,15 @@ class RidgeLearner(LearnerBase):
         prior: PriorKnowledge | None = None,
         rng: np.random.Generator | None = None,
     ) -> None:
-        if prior is not None and not isinstance(prior, PriorKnowledge):
-            raise ArgumentError(
-                f"prior is of the type {type(prior).__name__}; begin with PriorKnowledge.nothing(support, d)"
-            )
         checked_support(support)
-        if prior is not None and (prior.support != support or prior.context_size != settings.context_size):
-            raise ArgumentError("the prior is of another support or context size than the learner's")
-        if prior is not None and prior.row_known.any():
-            checked_support(support, prior.possible)
+        if prior is not None:
+            check_prior(prior, support, settings.context_size)
         self._init_base(support, settings, rng, count=self._count_without_outcome if settings.is_optimistic else None)
         self.prior = prior
         size = settings.context_size
         check_memory(support.pairs * size**2 + support.triples * size, f"context_size {size}")
-        self._work = support.triples
         made = self._assembly = Assembly(settings, support, prior)
         self._constants = made.constants
-        self._ceiling = made.ceiling(settings)
         self._state = new_learner_state(
             new_regression_sums(support.pairs, support.triples, size, settings.regularization),
             support.pair_start,
@@ -122,8 +118,12 @@ class RidgeLearner(LearnerBase):
 
     def _run(self, kernel: Kernel | Slot, work: int | None = None) -> Callable[..., Any]:
         """How to run a kernel of the loop, with the slots of this learner filled, for so much work."""
-        run = self._effort.engine(self._work if work is None else work)
-        return run(self._assembly.program[kernel])
+        settled = self._effort.settled.get(kernel)
+        if settled is not None:
+            return settled
+        return self._effort.settle(
+            kernel, self._assembly.program[kernel], self.support.triples if work is None else work
+        )
 
     def _new_workspace(self) -> EvaluationWorkspace | SparseWorkspace:
         """Room to evaluate policies."""
@@ -163,20 +163,23 @@ class RidgeLearner(LearnerBase):
         With ``forget=True``, an ``act`` whose plan exceeds the loss bound forgets the data first; looking does not. A
         learner that samples shows the plan of its estimate.
         """
-        weights = self._checked_context(context)
+        view = self._planned(self._checked_context(context))
+        if self._assembly.doubles:
+            optimistic = self._run(kernels.max_optimistic_value)(self._constants, view)
+            view.progress["loss_bound"] = self._run(doubled_beyond)(view.progress["loss_bound"], optimistic)
+        return self._shown(view)
+
+    def _planned(self, context: NDArray[np.float64]) -> EpisodeState:
+        """The arrays of an episode that would begin now, with its plan; the learner stays as it is."""
         if self._state.totals["failed_projections"]:
             raise ProjectionFailed(FAILED)
-        episode_state = self._new_episode_state()
+        view = self._new_episode_state()
         totals = self._state.totals.copy()
-        self._run(kernels.begin)(self._constants, self._state, episode_state, weights)
+        self._run(kernels.begin)(self._constants, self._state, view, context)
         assign(self._state.totals, totals)
-        if not self._run(kernels.plan)(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
+        if not self._run(kernels.plan)(self._constants, self._state, view, self._workspace, self.MOST_SWEEPS):
             raise self._stopped()
-        optimistic = self._run(kernels.max_optimistic_value)(self._constants, episode_state)
-        if self._assembly.doubles:
-            progress = episode_state.progress
-            progress["loss_bound"] = self._run(doubled_beyond)(progress["loss_bound"], optimistic)
-        return self._shown(episode_state)
+        return view
 
     def merge(self, other: RidgeLearner) -> None:
         """Add the data of another learner on the same support, of any class and settings; ``other`` stays as it is.
@@ -268,7 +271,7 @@ class RidgeLearner(LearnerBase):
     def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
         """A learner of this class that has seen nothing; its generator goes on from where this one's is."""
         learner = self._made(support, settings, prior, deepcopy(self._rng))
-        learner._take_unit(self)
+        learner.loss_scale = self.loss_scale
         return learner
 
     def anew(self) -> Self:
@@ -344,7 +347,7 @@ class RidgeLearner(LearnerBase):
         return statistics_of(self)
 
     @property
-    def estimate(self) -> confidence.Estimate:
+    def estimate(self) -> Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
         one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
@@ -386,12 +389,16 @@ class RidgeLearner(LearnerBase):
         if context_size != self.settings.context_size:
             raise ArgumentError(f"contexts have {context_size} entries, the learner knows {self.settings.context_size}")
 
+    def _known_pairs(self, view: EpisodeState) -> NDArray[np.bool_]:
+        """[N] which pairs are known, by the sets of a view."""
+        known = np.zeros(self.support.pairs, dtype=np.bool_)
+        self._run(kernels.known_pairs)(self._constants, self._state, view, known)
+        return known
+
     def _shown(self, view: EpisodeState) -> Plan:
         from goalbound.learners.plan import make_plan
 
-        known = np.zeros(self.support.pairs, dtype=np.bool_)
-        self._run(kernels.known_pairs)(self._constants, self._state, view, known)
-        return make_plan(self.support, self._constants, view, known)
+        return make_plan(self.support, self._constants, view, self._known_pairs(view))
 
     def _new_episode_state(self) -> EpisodeState:
         made = self._assembly
@@ -400,7 +407,7 @@ class RidgeLearner(LearnerBase):
             self.support.next_start,
             self.settings.context_size,
             shape=made.room.shape,
-            ceiling=self._ceiling,
+            ceiling=made.ceiling,
             room=made.room.new_view(made.run),
             explore=self.settings.exploration.new_view(made.run),
         )
@@ -429,7 +436,8 @@ class RidgeLearner(LearnerBase):
         if not episode_state.progress["planned"]:  # line 25
             if self._state.totals["failed_projections"]:
                 raise ProjectionFailed(FAILED)
-            rule.draw(self, episode_state)
+            if rule.draws:
+                rule.draw(self, episode_state)
             plan = self._run(plan_under_bound)
             if not plan(self._constants, self._state, episode_state, self._workspace, self.MOST_SWEEPS):
                 episode_state.progress["planned"] = 0
@@ -449,21 +457,13 @@ class RidgeLearner(LearnerBase):
         return check_distribution(context, "context", self.settings.context_size, "component")
 
     def _before_visit(self, episode: LearnerEpisode, pair: int) -> None:
-        arrays, totals = episode._arrays, self._state.totals
-        arrays.progress["restarts"] = totals["restarts"]
-        arrays.progress["changes_known"] = totals["changes"]
-        self._run(before_visit, 0)(self._constants, self._state, arrays, pair)
+        episode._progress["restarts"] = self._state.totals["restarts"]
+        self._note_known(episode)
+        self._run(before_visit, 0)(self._constants, self._state, episode._arrays, pair)
 
     def _count_without_outcome(self, episode: LearnerEpisode) -> None:
         run = self._run(count_without_outcome)
         run(self._constants, self._state, episode._arrays, self._scratch, episode._pair)
-
-    def _check_possible(self, pair: int, place: int, context: NDArray[np.float64]) -> None:
-        if self.prior is not None:
-            self.prior.check_step(pair, place, context)
-
-    def _pairs_with_declared_rows(self) -> NDArray[np.bool_] | None:
-        return self.prior.row_known if self.prior is not None and self.prior.row_known.any() else None
 
     def _learn_steps(self, steps: StepArrays, *, number: int = NO_EPISODE) -> None:
         """Visits of a pair whose outcome is awaited were made before, so they count first. ``number`` is that of the
@@ -488,19 +488,17 @@ class RidgeLearner(LearnerBase):
         self._visits.count_before(pair, episode)
         run = self._run(kernels.observe, self._step_work)
         run(self._constants, self._state, episode._arrays, self._scratch, pair, place, loss)
-        episode._progress["changes_known"] = self._state.totals["changes"]
+        self._note_known(episode)
 
     def _note_known(self, episode: LearnerEpisode) -> None:
         episode._progress["changes_known"] = self._state.totals["changes"]
 
-    def _is_in_order(self, episode: LearnerEpisode) -> bool:
-        """Whether a step that is reported only now would have counted at the same place had it been said to begin:
-        nothing was learned since the episode acted, and no other open one may hide a step that began before."""
-        alone = all(one is episode or one.ended for one in self._open)
-        return alone and bool(episode._progress["changes_known"] == self._state.totals["changes"])
-
     def _override(self, episode: LearnerEpisode, pair: int, place: int, loss: float) -> None:
-        if self.settings.is_optimistic and not self._is_in_order(episode):
+        """Such a step counts where it would have counted had it been said to begin if nothing was learned since the
+        episode acted, and no other open one may hide a step that began before. Else nothing is proven from now on."""
+        learned = episode._progress["changes_known"] != self._state.totals["changes"]
+        late = learned or any(one is not episode and not one.ended for one in self._open)
+        if late and self.settings.is_optimistic:
             self._caveats = united_caveats(self._caveats, (SILENT_OVERRIDE,))
         self._learn_steps(single_step(episode._context, pair, place, loss), number=int(episode._progress["number"]))
         self._run(kernels.leave_plan, 0)(self._constants, self._state, episode._arrays, pair)
@@ -519,24 +517,10 @@ class RidgeLearner(LearnerBase):
             self._visits.count_before(pair)
 
     def _play(self, run: Callable[..., Any], part: Batch) -> int:
+        own = self._constants, self._state, self._scratch_episode, self._scratch, self._workspace
+        world = part.environment, part.contexts, part.seen, part.values, part.rng
         audit = NO_AUDIT if part.audit is None else part.audit
-        ended: int = run(
-            self._constants,
-            self._state,
-            self._scratch_episode,
-            self._scratch,
-            self._workspace,
-            part.environment,
-            part.contexts,
-            part.seen,
-            part.values,
-            part.rng,
-            self._rng,
-            part.step_limit,
-            self.MOST_SWEEPS,
-            audit,
-            part.results,
-        )
+        ended: int = run(*own, *world, self._rng, part.step_limit, self.MOST_SWEEPS, audit, part.results)
         return ended
 
     def _loop_of(self, batch: Batch) -> Kernel:
@@ -577,6 +561,7 @@ class RidgeLearner(LearnerBase):
         rng: np.random.Generator | None,
     ) -> Self:
         from goalbound.learners.file_checks import check_size
+        from goalbound.learners.prior import PriorKnowledge
 
         if not isinstance(settings.exploration, cls.rules):
             raise ArgumentError(

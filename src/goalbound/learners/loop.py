@@ -26,8 +26,8 @@ from goalbound.learners.visits import learn_outcome
 from goalbound.planning.kernels.value_iteration import (
     INTERVAL_SET,
     improve_state,
-    inner_minimum,
     largest_value,
+    minimum_of_shape,
     policy_iteration,
     relative_slack,
     value_iteration,
@@ -230,7 +230,7 @@ def best_pair(view, pairs):
     chosen = pairs[0]
     for place in range(len(pairs)):
         pair = pairs[place]
-        least, _ = inner_minimum(view.sets, pair, view.iteration.values, view.iteration.dual[pair], np.inf)
+        least, _ = minimum_of_shape(view.sets, pair, view.iteration.values, view.iteration.dual[pair], np.inf)
         worth = view.sets.losses[pair] + least
         if worth < best:
             best = worth

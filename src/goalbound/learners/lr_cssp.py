@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from goalbound.confidence import Widths, scaled
 from goalbound.confidence.protocol import ConfidenceModel
 from goalbound.confidence.widths import DEFAULT_RULE, FASTEST_RULE, RULES
-from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.explore.optimistic import Optimistic
 from goalbound.learners.learner import RidgeLearner
-from goalbound.learners.prior import PriorKnowledge
+from goalbound.learners.own_card import Card
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
+
+if TYPE_CHECKING:
+    from goalbound.learners.prior import PriorKnowledge
 
 
 class LRCSSP(RidgeLearner):
@@ -46,7 +50,7 @@ class LRCSSP(RidgeLearner):
     """
 
     kind = "LRCSSP"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Optimistic,)
 
     def __init__(

@@ -116,6 +116,11 @@ class Plan(Amounts):
         return "\n".join(lines)
 
 
+def policy_in(support: Support, view: EpisodeState) -> NDArray[np.int64]:
+    """[S] the action of each state by the plan of a view."""
+    return set_readonly(support.pair_action[view.iteration.policy].astype(np.int64))
+
+
 def make_plan(support: Support, constants: Constants, episode_state: EpisodeState, known: NDArray[np.bool_]) -> Plan:
     """The plan that an episode of a ridge learner holds; ``known`` [N] says which pairs are."""
     sets = in_support_order(support, episode_state.sets)
@@ -125,7 +130,7 @@ def make_plan(support: Support, constants: Constants, episode_state: EpisodeStat
     return Plan(
         support,
         set_readonly(episode_state.context.copy()),
-        set_readonly(support.pair_action[episode_state.iteration.policy].astype(np.int64)),
+        policy_in(support, episode_state),
         lower,
         upper,
         set_readonly(episode_state.sets.losses.copy()),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from goalbound.confidence import declared, linearity
-from goalbound.confidence.declared import ModelPrior
+from goalbound.confidence.declared import Declared, ModelPrior, nothing_declared
 from goalbound.confidence.linearity import PARTS, VIOLATION, LinearityConstants, Untested, new_linearity_test
 from goalbound.confidence.protocol import ConfidenceModel, Counted, Empty, Run, SetSlots
 from goalbound.jit.compile import Kernel, Slot
@@ -23,15 +23,15 @@ from goalbound.learners.loop import (
     improve_plan,
     look_at,
 )
-from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.state import Constants
-from goalbound.learners.steps import forget_view, look_before_learning
+from goalbound.learners.visits import forget_view, look_before_learning
 from goalbound.models import Support
 from goalbound.models.validation import set_readonly
 from goalbound.planning.kernels.elimination import MOST_ELIMINATED_STATES
-from goalbound.planning.kernels.value_iteration import INTERVAL_SET
+from goalbound.planning.kernels.value_iteration import INTERVAL_SET, MINIMA, minimum_of_shape
 
 if TYPE_CHECKING:
+    from goalbound.learners.prior import PriorKnowledge
     from goalbound.learners.settings import Settings
 
 FALSE_ALARM = 0.01
@@ -62,11 +62,15 @@ class Program:
 
 @cache
 def program(
-    sets: SetSlots, explore: ExploreSlots, bound: BoundSlots, planner: Kernel, *, looks: bool, tag: str
+    sets: SetSlots, explore: ExploreSlots, bound: BoundSlots, planner: Kernel, *, shape: int, looks: bool, tag: str
 ) -> Program:
     """The program of all learners with these rooms. ``looks``: steps of a log are learned by the sets before them."""
-    before = {look_before_learning: look_at if looks else forget_view, improve_plan: planner}
-    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **before}, tag)
+    others = {
+        look_before_learning: look_at if looks else forget_view,
+        improve_plan: planner,
+        minimum_of_shape: MINIMA[shape],
+    }
+    return Program({**sets.filling(), **explore.filling(), **bound.filling(), **others}, tag)
 
 
 class Assembly:
@@ -77,20 +81,24 @@ class Assembly:
 
     def __init__(self, settings: Settings, support: Support, prior: PriorKnowledge | None) -> None:
         self._made_of = settings, support, prior
-        known = PriorKnowledge.nothing(support, settings.context_size) if prior is None else prior
-        guesses = known.guessed & (not settings.is_optimistic)
-        counted = Counted(set_readonly(~known.loss_known), set_readonly(~known.row_known), set_readonly(guesses))
+        needs_loss = settings.loss_floor == 0.0 and settings.episodes is not None
+        added = added_loss(support, settings.context_size, settings.episodes or 0) if needs_loss else 0.0
+        told, model = _told(settings, support, prior, added)
+        counted = Counted(set_readonly(~told.loss_known), set_readonly(~told.row_known), model.guessed)
         self.run = Run(support, settings.context_size, settings.delta, float(settings.regularization), counted)
         explore = settings.exploration.constants(self.run)
         given = settings.exploration.room(explore)
         self.room: ConfidenceModel = settings.widths.room if given is None else given
         sets = self.room.constants(self.run)
-        self.tests_linearity = self.room.shape == INTERVAL_SET and _tests_linearity(settings, support)
+        asked, tests = settings.check_linearity, 2 * PARTS * settings.context_size * (support.pairs + support.triples)
+        self.tests_linearity = self.room.shape == INTERVAL_SET and (tests <= MOST_SUMS if asked is None else asked)
         self.doubles = settings.loss_bound is None and settings.is_optimistic
+        # No optimal value is above a loss bound that was given, which intervals do not know by themselves.
+        known_bound = settings.loss_bound if self.room.shape == INTERVAL_SET else None
+        self.ceiling = settings.exploration.ceiling if known_bound is None else float(known_bound)
         self.eliminates = support.states <= MOST_ELIMINATED_STATES and (
             self.room.shape == INTERVAL_SET or not settings.is_optimistic
         )
-        added = _added_loss(settings, support)
         floor = float(settings.loss_floor + added)
         self.constants = Constants(
             pair_state=support.pair_state,
@@ -103,14 +111,14 @@ class Assembly:
             added_loss=float(added),
             tolerance=float(settings.tolerance * floor),
             growth=log(settings.replan_factor) * (1.0 - 1e-12),  # sums of logarithms may round to just below
-            declared=known.declared(settings.loss_floor, added),
-            model=ModelPrior(guesses, known.strength, known.guess_losses, known.guess_rows),
+            declared=told,
+            model=model,
             sets=sets,
             explore=explore,
-            watch=LinearityConstants(_alarm_log(settings, support)) if self.tests_linearity else Empty(),
+            watch=LinearityConstants(log(tests / FALSE_ALARM)) if self.tests_linearity else Empty(),
         )
         slots = self.room.slots
-        if known.loss_known.any() or known.row_known.any():
+        if told.loss_known.any() or told.row_known.any():
             slots = declared.around(slots)
         if self.tests_linearity:
             slots = linearity.observed(slots)
@@ -119,6 +127,7 @@ class Assembly:
             settings.exploration.slots(explore),
             FORGETTING if settings.forget else DOUBLING if self.doubles else GIVEN,
             self._planner(settings),
+            shape=self.room.shape,
             looks=self.room.learns_from_sets,
             tag=f"{settings.widths} {settings.exploration}" if settings.is_optimistic else str(settings.exploration),
         )
@@ -154,13 +163,6 @@ class Assembly:
 
         return improve_by_krylov
 
-    def ceiling(self, settings: Settings) -> float:
-        """No value of a plan is above it. No optimal value is above a loss bound that was given, which intervals do not
-        know by themselves."""
-        if settings.loss_bound is not None and self.room.shape == INTERVAL_SET:
-            return float(settings.loss_bound)
-        return settings.exploration.ceiling
-
     def new_watch(self) -> Struct:
         """The state of the observer."""
         if not self.tests_linearity:
@@ -168,26 +170,15 @@ class Assembly:
         return new_linearity_test(self.run.support.pairs, self.run.support.triples, PARTS * self.run.size)
 
 
-def constants_of(settings: Settings, support: Support) -> Constants:
-    """The constants of a learner that was told nothing of single pairs."""
-    return Assembly(settings, support, None).constants
-
-
-def _tests_linearity(settings: Settings, support: Support) -> bool:
-    """As asked for; if nothing was said, where the sums for it are not too many."""
-    sums = PARTS * settings.context_size * 2 * (support.pairs + support.triples)
-    return sums <= MOST_SUMS if settings.check_linearity is None else settings.check_linearity
-
-
-def _alarm_log(settings: Settings, support: Support) -> float:
-    return log(2 * PARTS * settings.context_size * (support.pairs + support.triples) / FALSE_ALARM)
-
-
-def _added_loss(settings: Settings, support: Support) -> float:
-    """epsilon, or 0 if there is a loss floor."""
-    if settings.loss_floor > 0.0 or settings.episodes is None:
-        return 0.0
-    return added_loss(support, settings.context_size, settings.episodes)
+def _told(
+    settings: Settings, support: Support, prior: PriorKnowledge | None, added: float
+) -> tuple[Declared, ModelPrior]:
+    """What the learner was told of single pairs, as kernels take it; confidence sets are made from data alone."""
+    if prior is None:
+        return nothing_declared(support.pairs, settings.context_size, settings.loss_floor + added)
+    guessed = set_readonly(prior.guessed & (not settings.is_optimistic))
+    model = ModelPrior(guessed, prior.strength, prior.guess_losses, prior.guess_rows)
+    return prior.declared(settings.loss_floor, added), model
 
 
 def added_loss(support: Support, context_size: int, episodes: int) -> float:

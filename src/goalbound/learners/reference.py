@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from goalbound.errors import ArgumentError
 from goalbound.jit.compile import Effort
 from goalbound.learners import episode_loop
-from goalbound.learners.batch import Batch, play_batch
-from goalbound.learners.card import Card, fixed_card, oracle_card
+from goalbound.learners.card import fixed_card, oracle_card
 from goalbound.learners.checkpoint import generator_from, state_of
 from goalbound.learners.copying import deep_copy
+from goalbound.learners.episode_loop import Batch, play_batch
+from goalbound.learners.own_card import Card
 from goalbound.learners.protocol import SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.array_file import FORMAT, check_keys, read_array_file, write_array_file

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from goalbound.jit.compile import Run, lean
-from goalbound.learners.card import Card, ridge_card
 from goalbound.learners.explore.epsilon import Epsilon
 from goalbound.learners.explore.greedy import Greedy
 from goalbound.learners.explore.kwik import Kwik, kwik_threshold
 from goalbound.learners.explore.local import Local
 from goalbound.learners.explore.posterior import Posterior
 from goalbound.learners.learner import RidgeLearner
+from goalbound.learners.own_card import Card
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions, Settings
 from goalbound.models import Support
@@ -49,7 +49,7 @@ class GreedyRidge(RidgeLearner):
     """
 
     kind = "GreedyRidge"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Greedy,)
 
     def __init__(
@@ -80,7 +80,7 @@ class EpsilonGreedy(RidgeLearner):
     """
 
     kind = "EpsilonGreedy"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Epsilon,)
 
     def __init__(
@@ -138,7 +138,7 @@ class LocalOptimism(RidgeLearner):
     """
 
     kind = "LocalOptimism"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Local,)
 
     def __init__(
@@ -186,7 +186,7 @@ class PosteriorSampling(RidgeLearner):
     """
 
     kind = "PosteriorSampling"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Posterior,)
 
     def __init__(
@@ -236,7 +236,7 @@ class KwikRmax(RidgeLearner):
     """
 
     kind = "KwikRmax"
-    card = Card(ridge_card)
+    card = Card("ridge_card")
     rules = (Kwik,)
 
     def __init__(

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from goalbound.confidence.protocol import ConfidenceModel
-from goalbound.confidence.statistics import checked_regularization
+from goalbound.confidence.protocol import ConfidenceModel, checked_regularization
 from goalbound.confidence.widths import Widths, paper, rule_from_json, rule_names
 from goalbound.errors import ArgumentError
 from goalbound.learners.explore.optimistic import Optimistic

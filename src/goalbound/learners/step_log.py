@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, InputError
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.models import Step
 from goalbound.models.support import GOAL
 from goalbound.models.validation import short_repr
@@ -104,9 +104,10 @@ class StepReader:
         _demand(((paid >= 0.0) & (paid <= 1.0)).all())
         pairs = _places(self._pair_keys, state * support.actions + action)
         places = _places(self._place_keys, pairs * (support.states + 1) + follows)
-        declared = self._learner._pairs_with_declared_rows()
-        for at in () if declared is None else np.flatnonzero(declared[pairs]).tolist():
-            self._learner._check_possible(int(pairs[at]), int(places[at]), contexts[at])
+        prior = self._learner.prior
+        if prior is not None:
+            for at in np.flatnonzero(prior.row_known[pairs]).tolist():
+                prior.check_step(int(pairs[at]), int(places[at]), contexts[at])
         return StepArrays(contexts, pairs, places, paid)
 
     def _contexts(self, given: Sequence[Any]) -> Floats:

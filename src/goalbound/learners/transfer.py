@@ -22,9 +22,9 @@ from goalbound.errors import ArgumentError, LearnerError
 from goalbound.jit.compile import lean
 from goalbound.jit.records import assign
 from goalbound.learners.answers import Cause, violation_of
-from goalbound.learners.card import united_caveats
 from goalbound.learners.episode import count_reason
 from goalbound.learners.loop import open_interval
+from goalbound.learners.own_card import united_caveats
 from goalbound.learners.prior import PriorKnowledge
 from goalbound.learners.settings import LearnerOptions
 from goalbound.learners.state import CHANGE_LOG_SIZE

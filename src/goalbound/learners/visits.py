@@ -1,5 +1,5 @@
 """Visits: the order in which they count, and what becomes of those whose outcome is late, or never comes (lines 10 to
-12, 22 and 23).
+12, 22 and 23). Steps that anyone chose are learned from in their order, each against the sets as they were before it.
 
 A visit counts as soon as the outcome of a later visit of the same pair is learned from, in the order of ``act``: which
 visits count, and in which order, must not depend on when outcomes are reported (docs/explanation/pending.md). All that
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.confidence.protocol import enters, learn, missing, renew
+from goalbound.confidence.protocol import before_visit, enters, learn, missing, renew
 from goalbound.confidence.regression import (
     UNIT,
     add_pending,
@@ -23,18 +23,22 @@ from goalbound.confidence.regression import (
     in_units,
     record_outcome,
 )
-from goalbound.confidence.statistics import Statistics
-from goalbound.jit.compile import lean
+from goalbound.jit.compile import Slot, lean
+from goalbound.jit.struct import Struct
 from goalbound.learners.state import CHANGE_LOG_SIZE
 from goalbound.models.files.ranges import MANY, within
 
 if TYPE_CHECKING:
+    from goalbound.confidence.statistics import Statistics
     from goalbound.learners.episode import LearnerEpisode
     from goalbound.learners.learner import RidgeLearner
 
 SLACK = 1e-12
 """More than rounding can take from a product."""
 Floats = NDArray[np.float64]
+
+look_before_learning = Slot("look_before_learning")
+"""``(constants, state, view, pair)`` the set of a pair just before a step is learned, if the step is learned by it."""
 
 
 @lean
@@ -115,6 +119,57 @@ def learn_outcome(constants, state, view, scratch, pair, place, loss):
     mark_changed(state, pair)
 
 
+class StepArrays(Struct):
+    """n steps, in the order in which they were made."""
+
+    contexts: NDArray[np.float64]
+    """[n, d]"""
+    pairs: NDArray[np.int64]
+    """[n] what was played"""
+    places: NDArray[np.int64]
+    """[n] the next state, by its place among the M triples"""
+    losses: NDArray[np.float64]
+    """[n]"""
+
+
+@lean
+def forget_view(constants, state, view, pair):
+    """The set of a pair is that of another context."""
+    view.revision[pair] = -1
+
+
+@lean
+def learn_steps(constants, state, view, scratch, steps):
+    """Learn from steps, whoever chose them. O(m d^2) for each, with m next states of its pair.
+
+    ``view`` is room for the set of a pair, and no episode. The set is that of just before the step, so that bounds of
+    the variance, and what outcomes are tested against, follow from earlier steps alone. Nothing else of the learner
+    changes: not the intervals, not the loss bound, not the plan that the next episode starts from.
+    """
+    view.progress["restarts"] = state.totals["restarts"]
+    view.progress["counted"] = 0
+    for t in range(len(steps.pairs)):
+        pair = steps.pairs[t]
+        for j in range(len(view.context)):
+            view.context[j] = steps.contexts[t, j]
+        look_before_learning(constants, state, view, pair)
+        before_visit(constants, state, view, pair)
+        learn_outcome(constants, state, view, scratch, pair, steps.places[t], steps.losses[t])
+        state.totals["logged"] += 1
+
+
+def single_step(context: NDArray[np.float64], pair: int, place: int, loss: float) -> StepArrays:
+    """One step."""
+    return StepArrays(
+        context.reshape(1, -1), np.array([pair], dtype=np.int64), np.array([place], dtype=np.int64), np.array([loss])
+    )
+
+
+def part_of(steps: StepArrays, first: int, last: int) -> StepArrays:
+    """The steps from ``first`` on, before ``last``, as views."""
+    return StepArrays._make(column[first:last] for column in steps)
+
+
 class Visits:
     """The visits of a learner whose outcome has not come, in the order of ``act``.
 
@@ -130,18 +185,16 @@ class Visits:
         self._awaited: dict[int, LearnerEpisode] = {}  # by the number of the visit, so in the order of act
         self._uncounted: dict[int, list[LearnerEpisode]] = {}  # of each pair, those that are in no Gram matrix yet
 
-    def make(self, episode: LearnerEpisode, pair: int) -> None:
-        """An episode plays a pair. It is held here until its outcome comes."""
-        episode._acted, episode._pair = self.acts, pair
-        self.acts += 1
-        self.hold(episode)
-
-    def hold(self, episode: LearnerEpisode) -> None:
-        """An episode whose visit has its number already."""
-        assert episode._acted is not None
-        self._awaited[episode._acted] = episode
+    def hold(self, episode: LearnerEpisode, pair: int, number: int | None = None) -> None:
+        """An episode plays a pair, and is held here until the outcome comes. ``number``: that of the visit; None: the
+        next."""
+        if number is None:
+            number = self.acts
+            self.acts += 1
+        episode._acted, episode._pair = number, pair
+        self._awaited[number] = episode
         if self.count is not None and not episode._progress["counted"]:
-            self._uncounted.setdefault(episode._pair, []).append(episode)
+            self._uncounted.setdefault(pair, []).append(episode)
 
     def settle(self, episode: LearnerEpisode) -> None:
         """The outcome has come, or never will."""
@@ -180,6 +233,8 @@ class Visits:
 
 def statistics_of(learner: RidgeLearner) -> Statistics:
     """What a learner has seen so far, visits without an outcome included; it shows what the learner learns."""
+    from goalbound.confidence.statistics import Statistics
+
     state, guessed = learner._state, learner._constants.model.guessed
     return Statistics.over(
         learner.support,

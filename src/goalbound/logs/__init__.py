@@ -11,6 +11,7 @@ Log(2 steps, 1 case, 2 states, 2 pairs; support inferred)
 """
 
 from goalbound.logs.columns import LogColumns
+from goalbound.logs.compare import MapComparison, MapScores, Score, compare_maps
 from goalbound.logs.log import Log, LogArrays, SkippedRow
 from goalbound.logs.loss_floor import PairBelowFloor, pairs_below_floor
 from goalbound.logs.off_policy import PolicyEstimate, PolicyEvaluation, evaluate_policy
@@ -18,6 +19,7 @@ from goalbound.logs.read import read_log
 from goalbound.logs.report import LogReport, PairReport
 
 __all__ = [
-    "Log", "LogArrays", "LogColumns", "LogReport", "PairBelowFloor", "PairReport", "PolicyEstimate",
-    "PolicyEvaluation", "SkippedRow", "evaluate_policy", "pairs_below_floor", "read_log",
+    "Log", "LogArrays", "LogColumns", "LogReport", "MapComparison", "MapScores", "PairBelowFloor", "PairReport",
+    "PolicyEstimate", "PolicyEvaluation", "Score", "SkippedRow", "compare_maps", "evaluate_policy", "pairs_below_floor",
+    "read_log",
 ]  # fmt: skip

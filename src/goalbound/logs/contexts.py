@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates import Categories, CovariateMap
+from goalbound.adapters.covariates import Categories, CovariateMap, map_digest
 from goalbound.adapters.covariates.columns import listed
 from goalbound.errors import InputError
 from goalbound.logs.columns import LogColumns
@@ -37,6 +37,14 @@ def read_contexts(table: Table, columns: LogColumns, map: CovariateMap | None) -
     if columns.context:
         return _weights(table, columns.context)
     return Contexts(np.ones((table.rows, 1)), lambda row: "", lambda row: "", None)
+
+
+def digest_of(map: CovariateMap | None) -> str | None:
+    """The digest of a map; None where there is no map, or it is of a third party and has no identity."""
+    try:
+        return None if map is None else map_digest(map)
+    except InputError:
+        return None
 
 
 def _weights(table: Table, names: tuple[str, ...]) -> Contexts:

@@ -9,8 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound.adapters.covariates import CovariateMap
 from goalbound.errors import ArgumentError
+from goalbound.logs.columns import LogColumns
+from goalbound.logs.contexts import digest_of, read_contexts
 from goalbound.logs.report import LogReport, log_report
+from goalbound.logs.tables import Table
 from goalbound.logs.values import LogTimes
 from goalbound.models import Step, Support
 from goalbound.models.amounts import HasUnit
@@ -43,10 +47,6 @@ class SkippedRow(NamedTuple):
         line = "" if self.line is None else f" (line {self.line})"
         column = f', column "{self.column}"' if self.column else ""
         return f"row {self.row}{line}{column}: {self.reason}"
-
-
-def _part_of(times: LogTimes, part: slice) -> LogTimes:
-    return times._replace(values=set_readonly(times.values[part].copy()))
 
 
 class LogArrays(NamedTuple):
@@ -83,6 +83,7 @@ class Log(HasUnit):
         map_digest: of the map that made the contexts (:func:`~goalbound.adapters.covariates.map_digest`); None: the
             contexts are columns of the table, there are none, or the map has no digest.
         time_column: when each action was chosen, as the column of times says; None: there is no such column.
+        covariates: the columns of covariates, of all rows of the table; None: there are none.
     """
 
     steps: LogArrays
@@ -98,6 +99,7 @@ class Log(HasUnit):
     component_names: tuple[str, ...] | None
     map_digest: str | None = None
     time_column: LogTimes | None = None
+    covariates: Table | None = None
 
     __setstate__ = restore_readonly
 
@@ -164,18 +166,48 @@ class Log(HasUnit):
             raise ArgumentError("the window has no ends; give first or last, numbers of steps, or since or until")
         first = 0 if first is None else check_int(first, "first", least=0, most=len(self))
         last = len(self) if last is None else check_int(last, "last", least=first, most=len(self))
-        part = slice(first, last)
-        cases, case_of = np.unique(self.case_of[part], return_inverse=True)
-        steps = LogArrays(*(set_readonly(column[part].copy()) for column in self.steps))
+        return self._part(slice(first, last))
+
+    def of_cases(self, chosen: NDArray[np.bool_]) -> Log:
+        """The steps of the cases that are ``chosen`` [cases], numbered as ``case_of`` has them."""
+        return self._part(np.flatnonzero(chosen[self.case_of]))
+
+    def with_map(self, map: CovariateMap | None) -> Log:
+        """The same steps under the contexts that another map makes of the covariates; None: without contexts."""
+        if map is None:
+            contexts, names = np.ones((len(self), 1)), None
+        elif self.covariates is None:
+            raise ArgumentError(
+                "the log was read without covariates, so no map can make contexts; name them: "
+                "read_log(..., columns=LogColumns(covariates=[...]), covariate_map=...)"
+            )
+        else:
+            read = read_contexts(self.covariates, LogColumns(covariates=tuple(self.covariates.columns)), map)
+            contexts, names = read.rows[self.rows], read.names
+            rejected = np.flatnonzero(np.isnan(contexts).any(axis=1))
+            if len(rejected):
+                row = int(self.rows[rejected[0]])
+                raise ArgumentError(f'row {row}, column "{read.column(row)}": {read.reason(row)}')
+        steps = self.steps._replace(contexts=set_readonly(contexts))
+        return replace(self, steps=steps, component_names=names, map_digest=digest_of(map))
+
+    def _part(self, places: slice | NDArray[np.int64]) -> Log:
+        """Some of the steps, in the order of time."""
+        cases, case_of = np.unique(self.case_of[places], return_inverse=True)
+        steps = LogArrays(*(set_readonly(column[places].copy()) for column in self.steps))
         arrived = np.zeros(len(cases), dtype=np.bool_)
         arrived[case_of[self.support.next_state[steps.next_places] == self.support.states]] = True
+        times = self.time_column
         return replace(
-            self, steps=steps, case_of=set_readonly(case_of.astype(np.int64)),
-            rows=set_readonly(self.rows[part].copy()),
-            probabilities=None if self.probabilities is None else set_readonly(self.probabilities[part].copy()),
-            cases=len(cases), open_cases=int((~arrived).sum()),
-            time_column=None if self.time_column is None else _part_of(self.time_column, part),
-        )  # fmt: skip
+            self,
+            steps=steps,
+            case_of=set_readonly(case_of.astype(np.int64)),
+            rows=set_readonly(self.rows[places].copy()),
+            probabilities=None if self.probabilities is None else set_readonly(self.probabilities[places].copy()),
+            cases=len(cases),
+            open_cases=int((~arrived).sum()),
+            time_column=None if times is None else times._replace(values=set_readonly(times.values[places].copy())),
+        )
 
     def _places_in_time(self, since: Any, until: Any) -> tuple[int, int]:
         """The number of the first step that is not before ``since``, and of the first that is not before ``until``."""

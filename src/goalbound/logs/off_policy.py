@@ -292,7 +292,7 @@ def _asked(log: Log, policy: Any, learner: RidgeLearner | None) -> _Asked:
         model,
         pluralize(int(is_open), "open case") if is_open else "",
         (f"{pluralize(int(broken), 'case')} left out, with a row missing between two steps",) if broken else (),
-        _never_tried(log, pairs, group, starts),
+        never_tried(log, pairs, group, starts),
     )
 
 
@@ -310,7 +310,11 @@ def _pairs_under(log: Log, policy: Callable[[Floats], Policy], context: Floats) 
         ) from error
 
 
-def _never_tried(log: Log, pairs: Ints, group: Ints, starts: Ints) -> str:
+def never_tried(log: Log, pairs: Ints, group: Ints, starts: Ints) -> str:
+    """The names of the pairs that policies may come to play and that the log never tried; "" if there are none.
+
+    Of pairs [G, S] case i plays the row ``group[i]``, and begins in the state ``starts[i]``.
+    """
     support = log.support
     tried = np.bincount(log.steps.pairs, minlength=support.pairs) > 0
     policies, number = np.unique(pairs, axis=0, return_inverse=True)

@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.adapters.covariates import CovariateMap, map_digest
+from goalbound.adapters.covariates import CovariateMap
 from goalbound.adapters.covariates.covariate_map import check_map
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.logs.columns import LogColumns
-from goalbound.logs.contexts import Contexts, read_contexts
+from goalbound.logs.contexts import Contexts, digest_of, read_contexts
 from goalbound.logs.log import Log, LogArrays, SkippedRow
 from goalbound.logs.tables import Table, read_table
 from goalbound.logs.values import LogTimes, read_names, read_numbers, read_times
@@ -194,19 +194,18 @@ def _log(table: Table, request: _Request, faults: Faults) -> Log:
         None if cells.probabilities is None else set_readonly(cells.probabilities[rows]),
         cases=int(case_of.max()) + 1, open_cases=_open_cases(cells, faults), skipped=faults.skipped(),
         clipped=int(np.count_nonzero(clipped[rows])), loss_scale=request.scale, component_names=cells.contexts.names,
-        map_digest=_digest(request.map),
+        map_digest=digest_of(request.map),
         time_column=None if cells.times is None else cells.times._replace(
             values=set_readonly(cells.times.values[rows].copy())
         ),
+        covariates=_covariates(table, request),
     )  # fmt: skip
 
 
-def _digest(map: CovariateMap | None) -> str | None:
-    """Of the map; None where there is none, or it is of a third party and has no identity."""
-    try:
-        return None if map is None else map_digest(map)
-    except InputError:
-        return None
+def _covariates(table: Table, request: _Request) -> Table | None:
+    """The columns that the map reads."""
+    names = request.columns.covariates
+    return replace(table, columns={name: table.columns[name] for name in names}) if names else None
 
 
 def _check_left(faults: Faults) -> None:

@@ -1,6 +1,6 @@
 """Losses in a unit of the user's own, such as minutes, and in [0, 1]: converted once, at the borders.
 
-A learner with a scale takes losses in the unit (:func:`plain_step`, :func:`plain_log`) and shows results in it
+A learner with a scale takes losses in the unit (:meth:`LossScale.plain_step`) and shows results in it
 (:mod:`goalbound.models.amounts`). It computes in [0, 1].
 """
 
@@ -127,6 +127,46 @@ class LossScale:
         """
         return f"{self.to_unit(losses):.4g} {self.unit}"
 
+    def plain_step(self, step: Any) -> tuple[Any, bool]:
+        """Return a step with its loss in [0, 1], and whether that was clipped. What is no step stays as it is.
+
+        >>> LossScale("min", cap=60).plain_step(Step(0, 1, 12.0, 2))
+        (Step(state=0, action=1, loss=0.2, next_state=2), False)
+        """
+        if not isinstance(step, tuple | list) or len(step) != 4:
+            return step, False
+        state, action, amount, following = step
+        try:
+            loss = self.from_unit(amount)
+            is_clipped = bool(self.beyond_cap(amount).any())
+        except ArgumentError as error:
+            raise ArgumentError(f"the loss of the step: {error}") from None
+        if not isinstance(loss, float):
+            raise ArgumentError(f"the loss of the step is an array of shape {loss.shape}; it is one number")
+        return Step(state, action, loss, following), is_clipped
+
+    def plain_log(self, log: Any) -> tuple[Any, Callable[[int], int]]:
+        """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps.
+
+        A log that was read with a scale is in [0, 1] already; it must have been this one.
+        """
+        said = getattr(log, "loss_scale", _UNSAID)
+        if said is _UNSAID:
+            flags: list[bool] = []
+
+            def converted(context: Any, step: Any) -> tuple[Any, Any]:
+                flags.append(False)  # also of a step that is an error
+                step, flags[-1] = self.plain_step(step)
+                return context, step
+
+            return LogView(log, converted, loss_scale=self), lambda learned: sum(flags[:learned])
+        if said != self:
+            was = "no unit: its losses are in [0, 1]" if said is None else f"another scale: {said}"
+            raise ArgumentError(
+                f"the log was read with {was}, and the learner has {self}; read it with the learner's loss_scale"
+            )
+        return log, lambda learned: getattr(log, "clipped", 0)
+
     def as_json(self) -> dict[str, Any]:
         """All of it, for files."""
         return {"unit": self.unit, "cap": self.cap, "beyond": self.beyond}
@@ -137,50 +177,6 @@ class LossScale:
         if not isinstance(values, Mapping) or set(values) != {"unit", "cap", "beyond"}:
             raise ArgumentError(f"values is {short_repr(values)}; a loss scale has unit, cap and beyond")
         return cls(values["unit"], values["cap"], values["beyond"])
-
-
-def plain_step(scale: LossScale | None, step: Any) -> tuple[Any, bool]:
-    """Return a step with its loss in [0, 1], and whether that was clipped. What is no step stays as it is.
-
-    >>> plain_step(LossScale("min", cap=60), Step(0, 1, 12.0, 2))
-    (Step(state=0, action=1, loss=0.2, next_state=2), False)
-    """
-    if scale is None or not isinstance(step, tuple | list) or len(step) != 4:
-        return step, False
-    state, action, amount, following = step
-    try:
-        loss = scale.from_unit(amount)
-        is_clipped = bool(scale.beyond_cap(amount).any())
-    except ArgumentError as error:
-        raise ArgumentError(f"the loss of the step: {error}") from None
-    if not isinstance(loss, float):
-        raise ArgumentError(f"the loss of the step is an array of shape {loss.shape}; it is one number")
-    return Step(state, action, loss, following), is_clipped
-
-
-def plain_log(scale: LossScale | None, log: Any) -> tuple[Any, Callable[[int], int]]:
-    """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps.
-
-    A log that was read with a scale is in [0, 1] already; it must have been this one.
-    """
-    said = getattr(log, "loss_scale", _UNSAID)
-    if scale is None:
-        return log, lambda learned: 0
-    if said is _UNSAID:
-        flags: list[bool] = []
-
-        def converted(context: Any, step: Any) -> tuple[Any, Any]:
-            flags.append(False)  # also of a step that is an error
-            step, flags[-1] = plain_step(scale, step)
-            return context, step
-
-        return LogView(log, converted, loss_scale=scale), lambda learned: sum(flags[:learned])
-    if said != scale:
-        was = "no unit: its losses are in [0, 1]" if said is None else f"another scale: {said}"
-        raise ArgumentError(
-            f"the log was read with {was}, and the learner has {scale}; read it with the learner's loss_scale"
-        )
-    return log, lambda learned: getattr(log, "clipped", 0)
 
 
 def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from goalbound.jit.compile import lean
 from goalbound.jit.struct import Struct
+from goalbound.models.step import BERNOULLI, BOUNDED, DETERMINISTIC
 
 VALUE_TOLERANCE = 1e-9
 """The relative error of the optimal values that regret is measured against."""
-
-DETERMINISTIC, BERNOULLI, BOUNDED = 0, 1, 2
-"""The codes of the laws of the losses: see :func:`loss_of`."""
 
 
 class Components(Struct):
@@ -45,14 +43,10 @@ class EpisodeResults(Struct):
     steps: NDArray[np.int64]
 
 
-RESULT_TYPES: dict[str, type[np.generic]] = {
+RESULT_TYPES: dict[str, type[np.generic]] = dict.fromkeys(EpisodeResults._fields, np.int64) | {
     "loss": np.float64,
     "expected_regret": np.float64,
-    "start": np.int64,
-    "intervals": np.int64,
-    "unknown_steps": np.int64,
     "abandoned": np.bool_,
-    "steps": np.int64,
 }
 """The type of the entries of each column of :class:`EpisodeResults`."""
 

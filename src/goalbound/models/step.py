@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from goalbound.errors import ArgumentError
-from goalbound.models import simulated as kernels
-from goalbound.models.validation import check_float
+import numpy as np
+
+from goalbound.errors import ArgumentError, InputError
+from goalbound.models.support import Support
+from goalbound.models.validation import check_float, short_repr
 
 
 class Step(NamedTuple):
@@ -23,6 +25,8 @@ class Step(NamedTuple):
     next_state: int
 
 
+DETERMINISTIC, BERNOULLI, BOUNDED = 0, 1, 2
+"""The codes of the laws of the losses: see :func:`goalbound.models.simulated.loss_of`."""
 SAID = ("loss_scale", "clipped", "validity_breaks", "support", "case_of")
 """What a log may say of itself."""
 
@@ -57,6 +61,37 @@ class LogView:
             yield self._change(*item) if is_step else item
 
 
+def step_parts(step: object) -> tuple[Any, Any, Any, Any]:
+    """The four parts of a step: a :class:`Step`, or a sequence like it."""
+    if not isinstance(step, tuple | list) or len(step) != 4:
+        raise ArgumentError(f"step is {short_repr(step)}; give Step(state, action, loss, next_state)")
+    return step[0], step[1], step[2], step[3]
+
+
+def checked_step(support: Support, step: Step) -> tuple[int, int]:
+    """The pair of a step and the place of its next state among the M triples, or an error that says what cannot be."""
+    state, action, loss, following = step if type(step) is Step else step_parts(step)
+    pair = support.pair(state, action)
+    try:
+        following = support.state(following)
+    except InputError as error:
+        raise ArgumentError(f"next_state: {error}") from None
+    first, last = support.next_start[pair], support.next_start[pair + 1]
+    place = int(first + support.next_state[first:last].searchsorted(following))
+    if place == last or support.next_state[place] != following:
+        raise ArgumentError(
+            f"{support.pair_name(pair)} led to {support.state_name(following)}, which its support does not allow; "
+            "declare that next state; a learner that has seen steps goes on with it as learner.extended(support)"
+        )
+    if isinstance(loss, bool) or not isinstance(loss, int | float | np.floating | np.integer):
+        raise ArgumentError(f"{support.pair_name(pair)}: the loss is {short_repr(loss)}, which is not a number")
+    if not 0.0 <= loss <= 1.0:  # NaN is neither
+        raise ArgumentError(
+            f"{support.pair_name(pair)}: the loss is {short_repr(loss)}; losses lie in [0, 1], divide them by a scale"
+        )
+    return pair, place
+
+
 @dataclass(frozen=True)
 class LossLaw:
     """How the loss of a step is drawn around its mean: :func:`deterministic`, :func:`bernoulli` or :func:`bounded`.
@@ -71,31 +106,31 @@ class LossLaw:
 
     def __post_init__(self) -> None:
         check_float(self.spread, "spread", "how wide a bounded law is, in (0, 1]")
-        if self.code not in (kernels.DETERMINISTIC, kernels.BERNOULLI, kernels.BOUNDED):
+        if self.code not in (DETERMINISTIC, BERNOULLI, BOUNDED):
             raise ArgumentError(
                 f"no law of losses has code {self.code}; use deterministic(), bernoulli() or bounded(...)"
             )
-        if self.code == kernels.BOUNDED and not 0.0 < self.spread <= 1.0:
+        if self.code == BOUNDED and not 0.0 < self.spread <= 1.0:
             raise ArgumentError(f"spread {self.spread} is not in (0, 1]; for no spread at all use deterministic()")
-        if self.code != kernels.BOUNDED and self.spread != 0.0:
+        if self.code != BOUNDED and self.spread != 0.0:
             raise ArgumentError(f"spread {self.spread} means nothing to this law; use bounded({self.spread})")
 
     @property
     def is_random(self) -> bool:
         """Whether a loss takes one uniform number of the stream."""
-        return self.code != kernels.DETERMINISTIC
+        return self.code != DETERMINISTIC
 
 
 def deterministic() -> LossLaw:
     """The loss is its mean."""
-    return LossLaw(kernels.DETERMINISTIC)
+    return LossLaw(DETERMINISTIC)
 
 
 def bernoulli() -> LossLaw:
     """The loss is 1 with probability mean, else 0: the noisiest law on [0, 1]."""
-    return LossLaw(kernels.BERNOULLI)
+    return LossLaw(BERNOULLI)
 
 
 def bounded(spread: float) -> LossLaw:
     """The loss is uniform on mean +- spread * min(mean, 1 - mean); ``spread`` in (0, 1]."""
-    return LossLaw(kernels.BOUNDED, check_float(spread, "spread", "in (0, 1], as a share of the largest spread"))
+    return LossLaw(BOUNDED, check_float(spread, "spread", "in (0, 1], as a share of the largest spread"))

@@ -207,7 +207,7 @@ class Support:
         ]
         return cls.from_pairs(numbered, state_names=tuple(states), action_names=names, goal_name=goal)
 
-    @property
+    @cached_property
     def states(self) -> int:
         """S, the number of states, the goal not counted. It is also the index of the goal."""
         return len(self.pair_start) - 1
@@ -218,12 +218,12 @@ class Support:
         most = int(self.pair_action.max()) + 1
         return most if self.action_names is None else max(most, len(self.action_names))
 
-    @property
+    @cached_property
     def pairs(self) -> int:
         """N, the number of state-action pairs."""
         return len(self.pair_action)
 
-    @property
+    @cached_property
     def triples(self) -> int:
         """M, the number of (pair, next state) triples."""
         return len(self.next_state)
@@ -239,7 +239,8 @@ class Support:
 
     def pair(self, state: int | str, action: int | str) -> int:
         """The index of a pair, by numbers or names."""
-        s, a = self.state(state), self.action(action)
+        s = _index(state, self.states, self.state_names, "state", self.goal_name)
+        a = _index(action, self.actions - 1, self.action_names, "action", None)
         if s == self.states:
             raise ModelError(f"the goal ({s}) has no actions: an episode ends there")
         first, last = self.pair_start[s], self.pair_start[s + 1]

@@ -253,12 +253,13 @@ def check_distribution(values: ArrayLike, name: str, size: int, of: str) -> NDAr
             "such as problem.check_context({...}) makes of names"
         )
     array = check_array(values, name, (size,), f"{size} numbers, one per {of}")
-    check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
+    inside = array.min(initial=0.0) >= 0.0 and array.max(initial=0.0) <= 1.0  # false for NaN
+    if not inside:
+        check_range(array, 0.0, 1.0, "weight", lambda at: f"{name}[{at[0]}]", slack=ROW_TOLERANCE)
     total = float(array.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
         raise ArgumentError(f"{name} sums to {total:.12g}, not 1; it is a distribution over the {size} {of}s")
-    straight = abs(total - 1.0) <= (size + 4) * 2.0**-52 and array.max(initial=0.0) <= 1.0
-    return array if straight else array / total
+    return array if inside and abs(total - 1.0) <= (size + 4) * 2.0**-52 else array / total
 
 
 def check_names(names: Sequence[str] | None, size: int, name: str, reserved: str | None) -> tuple[str, ...] | None:

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.confidence.statistics import checked_step
 from goalbound.errors import ArgumentError
-from goalbound.jit.compile import Kernel, engine
+from goalbound.jit.compile import Kernel, Slot, engine
 from goalbound.learners import audit as kernels
 from goalbound.learners.audit import new_regret_audit
 from goalbound.learners.copying import copied_state, deep_copy, restore_state
@@ -31,6 +30,7 @@ from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.protocol import Learner, SimulatedEnvironment
 from goalbound.models import LinearCSSP, Step
 from goalbound.models.simulated import EpisodeResults
+from goalbound.models.step import checked_step
 from goalbound.models.validation import check_float, check_type, set_readonly
 from goalbound.planning.checks import require_contextual
 from goalbound.planning.optimal_values import optimal_values
@@ -264,7 +264,7 @@ class LearnerAudit:
         each = unknown_visits_bound(learner, visits=steps, intervals=learner.intervals)  # per restart
         return np.minimum((1 + learner.doublings) * each, steps)
 
-    def _run(self, kernel: Kernel, *arguments: Any) -> None:
+    def _run(self, kernel: Kernel | Slot, *arguments: Any) -> None:
         """Run an audit kernel on this learner."""
         learner = self.learner
         run = engine(learner.support.triples)(learner._assembly.audited[kernel])
@@ -304,7 +304,7 @@ class AuditedEpisode:
             numbers = support.state(state), pair, support.state(following)
             audit._run(kernels.audit_step, view, view.context, *numbers, float(loss))
             episode.observe(step)
-            audit._run(kernels.audit_pair, pair)
+            audit._run(kernels.test_pair, pair)
             self._action = None
         else:
             episode.observe(step)  # which says what is wrong

@@ -16,7 +16,7 @@ from goalbound.confidence.balls import ridge_radius
 from goalbound.confidence.protocol import KNOWN_FACTOR
 from goalbound.errors import ArgumentError
 from goalbound.learners.lr_cssp import LRCSSP
-from goalbound.learners.program import constants_of
+from goalbound.learners.program import Assembly
 from goalbound.models import Support
 from goalbound.planning.kernels.value_iteration import INTERVAL_SET
 
@@ -72,7 +72,7 @@ def a_posteriori_bound(
             epsilon to every loss raises no optimal value by more than epsilon T*.
     """
     settings = learner.settings
-    constants = constants_of(settings, learner.support)
+    constants = Assembly(settings, learner.support, None).constants
     if settings.widths.room.shape == INTERVAL_SET:  # the width of an interval is not a function of the visits alone
         return inf
     size, lam = settings.context_size, settings.regularization
@@ -101,7 +101,8 @@ def slack(learner: LRCSSP, *, steps: int, optimal_loss: float) -> float:
     tolerance * sum of v*(first states), as a plan's value exceeds the exact optimistic one by that share at most, and
     tolerance * l_min per step, as no value is further from its backup.
     """
-    return learner.settings.tolerance * optimal_loss + constants_of(learner.settings, learner.support).tolerance * steps
+    constants = Assembly(learner.settings, learner.support, None).constants
+    return learner.settings.tolerance * optimal_loss + constants.tolerance * steps
 
 
 def zero_loss_excess(learner: LRCSSP, *, episodes: int, time_bound: float) -> float:
@@ -132,7 +133,7 @@ def unknown_visits_bound(
         loss_bound: the largest B that the test has used; the learner's own now if left out.
     """
     settings = learner.settings
-    constants = constants_of(settings, learner.support)
+    constants = Assembly(settings, learner.support, None).constants
     if settings.widths.room.shape == INTERVAL_SET:  # the width of an interval is not a function of the visits alone
         return np.full(learner.support.pairs, inf)
     bound = learner.loss_bound if loss_bound is None else loss_bound

@@ -22,7 +22,7 @@ from goalbound.around.change_kernels import (
     ChangeWorkspace,
 )
 from goalbound.around.monitor import ChangeDetector
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.models import Support
 from tests.reference import change_detection as twin
 from tests.reference.change_detection import Visit

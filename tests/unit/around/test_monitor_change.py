@@ -11,7 +11,7 @@ import pytest
 from goalbound import Builder, LinearCSSP, Step, Support
 from goalbound.around.monitor import ChangeDetector
 from goalbound.errors import ArgumentError, FileFormatError, InputError
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 
 SUPPORT = Support.from_pairs(
     [{0: [0, 1, 2], 1: [0, 2]}, {0: [1, 2], 1: [1, 2]}],

@@ -9,7 +9,7 @@ import pytest
 
 from goalbound.baselines import TabularLearner, loop
 from goalbound.baselines.protocol import kernel_of
-from goalbound.learners.batch import Batch
+from goalbound.learners.episode_loop import Batch
 from goalbound.models.simulated import EpisodeResults
 from goalbound.models.step import bernoulli
 from goalbound.planning import solve

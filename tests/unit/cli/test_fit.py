@@ -77,7 +77,7 @@ def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "nothing to write: give --out"),
+        ([], "nothing to do: give --out"),
         (["--out", "l.npz", "--learner", "clairvoyant"], "clairvoyant cannot be fitted to a log: it knows the problem"),
         (["--out", "l.npz", "--learner", "greedy-rigde"], 'did you mean "greedy-ridge"'),
         (["--out", "l.npz", "--set", "width=sharp"], "width"),
@@ -143,3 +143,45 @@ def test_only_the_steps_of_a_window_are_learned(folder, run, learned):
     code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "c.npz", "--since", "2026-03-01")
     assert code == 2
     assert "since: '2026-03-01' is a time without zone" in err
+
+
+MAPS = """traffic = { kind = "Additive", columns = ["traffic"], maps = [{ kind = "Hats", knots = [0, 0.5, 1] }] }
+[hour]
+kind = "Additive"
+columns = ["hour"]
+maps = [{ kind = "Periodic", period = 24, knots = [3, 15] }]
+"""
+
+
+def test_maps_are_compared_beside_that_of_the_file_and_none(folder, run):
+    pytest.importorskip("matplotlib").use("Agg")
+    (folder / "maps.toml").write_text(MAPS)
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--chart", "maps.png")
+    assert (code, err) == (0, "")
+    table = out.partition("map      components  log score")[2]
+    assert [line.split()[:2] for line in table.splitlines()[2:6]] == [
+        ["none", "1"], ["map", "12"], ["traffic", "3"], ["hour", "2"],
+    ]  # fmt: skip
+    assert "- take '" in table
+    assert "maps.png: the chart of the comparison" in out
+    assert (folder / "maps.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--json")
+    compared = json.loads(out)["comparison"]
+    assert code == 0
+    assert [one["name"] for one in compared["maps"]] == ["none", "map", "traffic", "hour"]
+    assert compared["choice"] in ("none", "map", "traffic", "hour")
+
+
+def test_wrong_comparisons_are_named(folder, run):
+    (folder / "maps.toml").write_text('[hour]\nkind = "Hatz"\n')
+    (folder / "empty.toml").write_text("")
+    how = ("fit", "log.csv", "--map", "how.toml")
+    for words, message in (
+        ((*how, "--compare", "maps.toml"), "maps.toml: [hour] no map is of kind 'Hatz'"),
+        ((*how, "--compare", "empty.toml"), "empty.toml: the file has no map; write maps by name"),
+        ((*how, "--chart", "maps.png"), "--chart is the chart of --compare; give --compare MAPS.toml too"),
+        (("fit", "log.csv", "--loss", "minutes", "--compare", "maps.toml"), "--compare needs covariates and the map"),
+        (how, "nothing to do: give --out FILE.npz for the learner, --report PAGE.html, or --compare MAPS.toml"),
+    ):
+        code, _, err = run(*words)
+        assert (code, message in err) == (2, True), err

@@ -124,7 +124,6 @@ def test_a_compiler_that_fails_costs_speed_and_nothing_else(monkeypatch):
     effects = [str(one.message).partition("); ")[2].partition(".")[0] for one in heard]
     assert [one.partition(",")[0] for one in effects] == ["the results are the same", "kernels run as Python"]
     assert kernel.compiled(4) == 8  # no second warning: it would be an error here
-    assert kernel.program(4) is None
     assert not kernel.is_ready(4)
 
 

@@ -15,7 +15,8 @@ from goalbound.confidence import Widths, likelihood, paper, printed, scaled, sha
 from goalbound.confidence.widths import IntervalPieces
 from goalbound.errors import InputError
 from goalbound.learners import ridge
-from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, Card, LearnerCard, learner_card, weakest
+from goalbound.learners.card import COROLLARY, THEOREM, THIRD_PARTY, LearnerCard, learner_card, weakest
+from goalbound.learners.own_card import Card
 from goalbound.learners.reference import Clairvoyant, RandomWalk
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import LinearCSSP, Support

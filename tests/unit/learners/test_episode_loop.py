@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from goalbound.learners.batch import Batch
-from goalbound.learners.episode_loop import play, play_fixed, successor_index
+from goalbound.learners.episode_loop import Batch, play, play_fixed, successor_index
 from goalbound.learners.explore.epsilon import Epsilon
 from goalbound.learners.explore.kwik import Kwik
 from goalbound.learners.explore.posterior import Posterior

@@ -14,8 +14,9 @@ from goalbound import LRCSSP, SSP, GreedyRidge, LossScale, MappedContexts, Monit
 from goalbound.around.runbook import Apprentice, Guarded
 from goalbound.confidence import Widths, confidence_set, likelihood, paper, sharp
 from goalbound.errors import ArgumentError, LearnerError
-from goalbound.learners.card import SILENT_OVERRIDE, learner_card
+from goalbound.learners.card import learner_card
 from goalbound.learners.episode import LearnerEpisode
+from goalbound.learners.own_card import SILENT_OVERRIDE
 from tests.support.driving import reloaded
 from tests.support.ridge import lr_cssp
 from tests.support.units import in_units

@@ -15,7 +15,7 @@ from goalbound.learners.episode_loop import play, watch_step
 from goalbound.learners.loop import improve_by_elimination, improve_by_sweeps, improve_plan, observe
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.prior import PriorKnowledge
-from goalbound.learners.program import Assembly, constants_of
+from goalbound.learners.program import Assembly
 from goalbound.learners.ridge import GreedyRidge, improve_by_krylov
 from goalbound.learners.settings import LearnerOptions
 from goalbound.models import Support
@@ -43,7 +43,7 @@ def test_the_added_loss_is_that_of_the_corollary_and_at_most_one() -> None:
 
 
 def test_the_rules_are_the_constants_of_the_paper() -> None:
-    constants = constants_of(learner(delta=0.05, regularization=2.0).settings, SUPPORT)
+    constants = Assembly(learner(delta=0.05, regularization=2.0).settings, SUPPORT, None).constants
     # 6 pairs that may each lead to 2 states and the goal: 12 triples without the goal
     assert constants.sets.loss_log == pytest.approx(math.log(8 * 6 / 0.05))
     assert constants.sets.next_log == pytest.approx(math.log(8 * 12 / 0.05))

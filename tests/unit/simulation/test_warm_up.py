@@ -5,7 +5,7 @@ import pytest
 
 from goalbound import LRCSSP, ContextBlind, Support, warm_up, widths
 from goalbound.errors import ArgumentError
-from goalbound.learners import episode_loop, steps
+from goalbound.learners import episode_loop, visits
 from goalbound.learners import loop as algorithm
 
 SUPPORT = Support.full(2, 2)
@@ -22,7 +22,7 @@ def test_afterwards_the_loop_and_the_single_steps_of_the_learner_are_compiled() 
     program = learner._program
     assert program[algorithm.begin].is_ready(learner._constants, learner._state, state, np.array([0.5, 0.5]))
     assert learner._assembly.unwatched[episode_loop.play].is_compiled
-    assert all(program[kernel].is_compiled for kernel in (steps.learn_steps, algorithm.leave_plan))
+    assert all(program[kernel].is_compiled for kernel in (visits.learn_steps, algorithm.leave_plan))
     assert algorithm.best_pair.is_compiled
 
 

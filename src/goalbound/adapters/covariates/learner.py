@@ -13,8 +13,9 @@ from goalbound.adapters.covariates.covariate_map import CovariateMap, check_map
 from goalbound.adapters.covariates.serialization import check_digest, map_as_json, map_digest, map_from_json
 from goalbound.around.around import Around
 from goalbound.errors import ArgumentError, FileFormatError
-from goalbound.learners.card import MAPPED, Card, wrapped_card
+from goalbound.learners.card import MAPPED, wrapped_card
 from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.own_card import Card
 from goalbound.models import Step
 from goalbound.models.files.io import LIMIT
 

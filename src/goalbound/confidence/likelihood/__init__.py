@@ -40,8 +40,7 @@ from goalbound.confidence.sharp import (
 )
 from goalbound.confidence.widths import IntervalPieces, Widths
 from goalbound.errors import FileFormatError
-from goalbound.jit.lazy_arrays import lazy_zeros
-from goalbound.jit.records import new_record, record_type
+from goalbound.jit.records import lazy_zeros, new_record, record_type
 from goalbound.models import Support
 from goalbound.models.files.ranges import LARGEST, MANY, around, matching, within
 from goalbound.models.validation import set_readonly

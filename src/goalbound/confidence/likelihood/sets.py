@@ -91,7 +91,8 @@ class LikelihoodState(Struct):
     """Sums of Q = N + M numbers, the losses of the N pairs and the M next states, over L cells; their bounds at K
     vertices.
 
-    Arrays have room for all pairs, and memory is taken where something was written (:mod:`goalbound.jit.lazy_arrays`).
+    Arrays have room for all pairs, and memory is taken where something was written
+    (:func:`goalbound.jit.records.lazy_zeros`).
     Pairs, their numbers, and the cells in which a number was seen are put next to each other, in the order in which
     they are seen first: what was never seen shares no page with what was. A *place* is that of a pair among those in
     use."""

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalbound import models
 from goalbound.errors import FileFormatError
 from goalbound.models.files.array_file import FORMAT, check_keys, check_present, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
-from goalbound.models.linear_cssp import LinearCSSP
-from goalbound.models.ssp import SSP
 from goalbound.models.support import GOAL, Support
+
+if TYPE_CHECKING:
+    from goalbound.models import SSP, LinearCSSP
 
 SUPPORT_ARRAYS: Mapping[str, str] = {
     "pair_start": "<i8",
@@ -50,7 +52,7 @@ def write_npz(problem: SSP | LinearCSSP, path: str | PathLike[str]) -> None:
         "start": start if isinstance(start, int) else None,
         "state_names": problem.support.state_names,
         "action_names": problem.support.action_names,
-        "component_names": problem.component_names if isinstance(problem, LinearCSSP) else None,
+        "component_names": problem.component_names if isinstance(problem, models.LinearCSSP) else None,
         **goal_header(problem.support),
     }
     arrays = support_arrays(problem.support) | {"losses": problem.losses, "probabilities": problem.probabilities}
@@ -118,9 +120,9 @@ def _problem(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SSP | L
     start: Any = arrays.get("start", header["start"])
     losses, probabilities, scale = arrays["losses"], arrays["probabilities"], header["loss_scale"]
     if header["kind"] == "LinearCSSP":
-        return LinearCSSP(support, losses, probabilities, start, component_names, scale)
+        return models.LinearCSSP(support, losses, probabilities, start, component_names, scale)
     if component_names is not None:
         raise FileFormatError("a problem without context has component_names")
-    checked = SSP(support, losses, probabilities, start, scale)
+    checked = models.SSP(support, losses, probabilities, start, scale)
     # The rows of a mixture may be off by a few roundings more than the constructor leaves alone: keep their bits.
-    return SSP._unchecked(**(vars(checked) | {"probabilities": probabilities.astype(np.float64, copy=False)}))
+    return models.SSP._unchecked(**(vars(checked) | {"probabilities": probabilities.astype(np.float64, copy=False)}))

@@ -19,7 +19,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound.jit.compile import lean
+from goalbound.jit.compile import Slot, lean
 from goalbound.jit.records import new_record, record_type
 from goalbound.jit.struct import Struct
 from goalbound.planning.kernels.elimination import eliminate
@@ -58,7 +58,7 @@ a backup has fallen no further."""
 class UncertaintySet(Struct):
     """The models that a context may have: rows by seen index, the goal left out. S states, N pairs, M triples."""
 
-    _indices = ("pair_start", "next_start", "used", "state", "level")
+    _indices = ("next_start", "used", "state", "level")
     _unsaved = ("pair_start", "next_start", "level")
 
     shape: int
@@ -157,20 +157,38 @@ def inner_minimum(sets, pair, values, dual, cutoff):
     """
     if sets.shape == INTERVAL_SET:
         return min_over_intervals(sets, pair, values, dual, cutoff)
+    if sets.shape == L1_BALL:
+        return min_over_l1_rows(sets, pair, values, dual, cutoff)
+    return min_over_l2_rows(sets, pair, values, dual, cutoff)
+
+
+minimum_of_shape = Slot("minimum_of_shape", inner_minimum)
+"""Programs whose sets have one shape fill it from :data:`MINIMA`: shorter loops with the same bits."""
+
+
+@lean
+def min_over_l1_rows(sets, pair, values, dual, cutoff):
+    """:func:`inner_minimum` of the shape L1_BALL."""
+    if sets.ball[pair] >= sets.mass[pair]:
+        return 0.0, dual
+    return min_over_l1_ball(sets, pair, values, dual, cutoff)
+
+
+@lean
+def min_over_l2_rows(sets, pair, values, dual, cutoff):
+    """:func:`inner_minimum` of the shape L2_BALL: sub-stochastic rows, stochastic ones, and those of TO_BEST."""
     if sets.mass[pair] == NO_GOAL:
         return min_over_simplex_ball(sets, pair, values, cutoff)[0], dual
     if sets.mass[pair] == TO_BEST:
         return min_with_free_mass(sets, pair, values)[0], dual
     if sets.ball[pair] >= sets.mass[pair]:
         return 0.0, dual
-    if sets.shape == L1_BALL:
-        return min_over_l1_ball(sets, pair, values, dual, cutoff)
     return min_over_l2_ball(sets, pair, values, dual, cutoff)
 
 
 @lean
 def min_over_l1_ball(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape L1_BALL: the level t walks from value to value until all above it is taken."""
+    """The least sum where not all mass may be taken: the level t walks until all above it is taken."""
     take = sets.ball[pair]
     first = sets.next_start[pair]
     last = first + sets.used[pair]
@@ -299,7 +317,7 @@ def remember_level(sets, pair, values, t):
 
 @lean
 def min_over_l2_ball(sets, pair, values, dual, cutoff):
-    """:func:`inner_minimum` of the shape L2_BALL."""
+    """The least sum where the ball does not reach the goal, by Newton's method."""
     ball = sets.ball[pair]
     first = sets.next_start[pair]
     last = first + sets.used[pair]
@@ -334,11 +352,15 @@ def min_over_l2_ball(sets, pair, values, dual, cutoff):
     return max(height - t * curve, 0.0), t
 
 
+MINIMA = {L2_BALL: min_over_l2_rows, L1_BALL: min_over_l1_rows, INTERVAL_SET: min_over_intervals}
+"""The inner minimum of each shape."""
+
+
 @lean
 def back_up(sets, iteration, pair, cutoff):
     """The backup of a pair, or a lower bound of it that is at least ``cutoff``; kept in the iteration state."""
     loss = sets.losses[pair]
-    least, dual = inner_minimum(sets, pair, iteration.values, iteration.dual[pair], cutoff - loss)
+    least, dual = minimum_of_shape(sets, pair, iteration.values, iteration.dual[pair], cutoff - loss)
     worth = loss + least
     iteration.dual[pair] = dual
     iteration.backup[pair] = worth

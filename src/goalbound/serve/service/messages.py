@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from goalbound.serve.store.bodies import abandon_body
+
 Place = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(max_length=200)]
 """A state or an action, by number or name."""
 Allowed = Annotated[list[Place], Meta(description="the actions that are possible now", max_length=10_000)] | None
@@ -64,6 +66,10 @@ class Abandon(Struct, forbid_unknown_fields=True):
     missing_at_random: Annotated[
         bool, Meta(description="whether the outcome is missing has nothing to do with what it was")
     ] = False
+
+    def recorded(self) -> str:
+        """What the store keeps of it."""
+        return abandon_body(self.reason, missing_at_random=self.missing_at_random)
 
 
 class PolicyQuestion(Struct, forbid_unknown_fields=True):

@@ -185,12 +185,8 @@ async def ask(asked: Asked) -> Response:
 async def abandon(asked: Asked) -> Response:
     """The case ends without the goal."""
     name, id, body = asked.learner, asked.case, asked.body
-    at_random = body.missing_at_random
-    return _reply(
-        await asked.write(
-            lambda engine: engine.abandon(name, id, body.reason, step=body.step, missing_at_random=at_random)
-        )
-    )
+    said = body.recorded()
+    return _reply(await asked.write(lambda engine: engine.abandon(name, id, said, step=body.step)))
 
 
 def _reads(operation: Callable[[Engine, Asked], Any]) -> Handler:

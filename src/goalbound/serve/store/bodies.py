@@ -9,7 +9,7 @@ import numpy as np
 
 from goalbound.errors import ArgumentError
 from goalbound.models import Support
-from goalbound.models.validation import short_repr
+from goalbound.models.validation import check_bool, short_repr
 from goalbound.serve.store.events import canonical
 
 
@@ -39,8 +39,9 @@ def begin_body(id: str, context: Any, allowed: list[int] | None) -> str:
         ) from None
 
 
-def abandon_body(reason: str, *, missing_at_random: bool) -> str:
+def abandon_body(reason: str, *, missing_at_random: bool = False) -> str:
     """What a case is abandoned with."""
+    check_bool(missing_at_random, "missing_at_random")
     if not isinstance(reason, str) or not reason:
         raise ArgumentError(f"reason is {short_repr(reason)}; give a few words, such as 'lost contact'")
     return canonical({"reason": reason} | ({"missing_at_random": True} if missing_at_random else {}))

@@ -23,8 +23,8 @@ from goalbound.errors import (
     TooManyCases,
 )
 from goalbound.models.support_match import pairs_difference
-from goalbound.models.validation import check_bool, check_int, short_repr
-from goalbound.serve.store.bodies import abandon_body, actions_of, allowed_body, begin_body, checked_loss
+from goalbound.models.validation import check_int, short_repr
+from goalbound.serve.store.bodies import actions_of, allowed_body, begin_body, checked_loss
 from goalbound.serve.store.events import Change, Event, Kind, Proposal, canonical, chain_of
 from goalbound.serve.store.files import Head
 from goalbound.serve.store.log import MANY, Log
@@ -248,12 +248,9 @@ class Engine:
         state = lead.support.state(next_state)
         return self._do(lead, id, Change(Kind.MOVE, lead.number, None, step, None, None, state, body))
 
-    def abandon(
-        self, name: str, id: str, reason: str, *, step: int | None = None, missing_at_random: bool = False
-    ) -> Answer:
-        """The case ends without the goal."""
+    def abandon(self, name: str, id: str, body: str, *, step: int | None = None) -> Answer:
+        """The case ends without the goal; ``body`` says why (:func:`.bodies.abandon_body`)."""
         lead = self.machine.named(name)
-        body = abandon_body(reason, missing_at_random=check_bool(missing_at_random, "missing_at_random"))
         return self._do(lead, id, Change(Kind.ABANDON, lead.number, None, step, body=body))
 
     def act(self, name: str, id: str, *, allowed: Any = None) -> Answer:

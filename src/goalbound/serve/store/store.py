@@ -13,6 +13,7 @@ from typing import Any, Self
 from goalbound.errors import FileConflictError, StorageFull, StoreClosed, StoreDamaged, StoreError
 from goalbound.models.files.io import atomic_write, file_name, sync_folder
 from goalbound.serve.store import reading
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.database_url import place_of, shown
 from goalbound.serve.store.engine import Answer, Engine
 from goalbound.serve.store.events import Event
@@ -291,9 +292,8 @@ class StoredLearner:
     def abandon(self, id: str, reason: str, *, step: int | None = None, missing_at_random: bool = False) -> Answer:
         """The case ends without the goal; see :meth:`LearnerEpisode.abandon
         <goalbound.learners.episode.LearnerEpisode.abandon>`."""
-        return self._call(
-            lambda engine: engine.abandon(self.name, id, reason, step=step, missing_at_random=missing_at_random)
-        )
+        body = abandon_body(reason, missing_at_random=missing_at_random)
+        return self._call(lambda engine: engine.abandon(self.name, id, body, step=step))
 
     def case(self, id: str) -> dict[str, Any]:
         """A case and its history, open or not."""

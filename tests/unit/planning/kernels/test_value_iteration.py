@@ -140,3 +140,15 @@ def test_iteration_ends_at_the_fixed_point_with_a_policy_that_attains_it(sets: U
         worth = backups(sets, iteration.values, state)
         assert iteration.values[state] == pytest.approx(min(worth), rel=1e-11)
         assert worth[iteration.policy[state] - sets.pair_start[state]] == pytest.approx(min(worth), rel=1e-11)
+
+
+@examples(20)
+@given(plausible_problems())
+def test_a_program_for_one_shape_sweeps_to_the_same_bits_as_one_for_any(sets: UncertaintySet) -> None:
+    begin = np.array([*np.full(len(sets.pair_start) - 1, 2.0), 0.0])
+    one, other = iteration_from(sets, begin), iteration_from(sets, begin)
+    of_shape = kernels.iterate.filled({kernels.minimum_of_shape: kernels.MINIMA[sets.shape]})
+    assert of_shape is not kernels.iterate
+    assert kernels.iterate.python(sets, one, 1e-9, 1000) == of_shape.python(sets, other, 1e-9, 1000)
+    for mine, theirs in zip(one, other, strict=True):
+        assert mine.tobytes() == theirs.tobytes()

@@ -14,6 +14,7 @@ from goalbound.errors import (
     StoreDamaged,
     TooManyCases,
 )
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.events import Kind
 from goalbound.serve.store.machine import Machine
 from goalbound.serve.store.reading import case_of, explanation
@@ -50,7 +51,7 @@ def test_the_same_request_again_is_answered_as_before_and_records_nothing(engine
             engine.observe("incidents", "a", 0.1, "down", step=1),
             engine.observe("incidents", "a", 0.4, "degraded", taken="page", step=2, allowed=[0]),
             engine.move("incidents", "a", "down", step=3),
-            engine.abandon("incidents", "a", "lost contact", step=4),
+            engine.abandon("incidents", "a", abandon_body("lost contact"), step=4),
         ]
 
     first = ask()
@@ -72,7 +73,7 @@ def test_another_content_for_a_recorded_step_is_a_conflict(engine):
         lambda: engine.observe("incidents", "a", 0.1, "down", taken="restart", step=1),
         lambda: engine.observe("incidents", "a", 0.1, "down", step=1, allowed=[0]),
         lambda: engine.move("incidents", "a", "down", step=1),
-        lambda: engine.abandon("incidents", "a", "lost", step=1),
+        lambda: engine.abandon("incidents", "a", abandon_body("lost"), step=1),
     ):
         with pytest.raises(StepConflict, match="step 1 of this case was recorded already") as caught:
             other()
@@ -98,7 +99,7 @@ def test_what_no_case_can_be_called_is_not_there_and_the_database_is_not_asked(e
         lambda: engine.observe("incidents", id, 0.1, "down"),
         lambda: engine.observe("incidents", id, 0.1, "down", taken="page", step=1),
         lambda: engine.move("incidents", id, "down", step=1),
-        lambda: engine.abandon("incidents", id, "lost", step=1),
+        lambda: engine.abandon("incidents", id, abandon_body("lost"), step=1),
         lambda: engine.act("incidents", id),
         lambda: case_of(engine, "incidents", id),
         lambda: explanation(engine, "incidents", id),
@@ -164,7 +165,7 @@ def test_no_more_cases_are_open_than_may_be(tmp_path):
     with pytest.raises(TooManyCases, match="2 cases are open, as many as may be"):
         engine.begin("incidents", CALM, "down", id="c")
     assert engine.begin("incidents", CALM, "down", id="a").repeated  # it is not another one
-    engine.abandon("incidents", "a", "lost")
+    engine.abandon("incidents", "a", abandon_body("lost"))
     engine.begin("incidents", CALM, "down", id="c")
     engine.log.close()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goalbound import LRCSSP, GreedyRidge, Step, Support, widths
-from goalbound.learners.card import SILENT_OVERRIDE
+from goalbound.learners.own_card import SILENT_OVERRIDE
 from tests.support.stores import new_engine, open_store
 
 SUPPORT = Support.full(1, 2)

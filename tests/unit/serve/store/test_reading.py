@@ -7,6 +7,7 @@ import pytest
 from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.errors import CaseFinished, CaseNotFound
+from goalbound.serve.store.bodies import abandon_body
 from goalbound.serve.store.reading import alarms, case_of, open_cases
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 from tests.support.services import asked
@@ -51,7 +52,7 @@ def test_a_long_history_is_told_from_its_end_some_events_at_a_time(engine):
         some = case_of(engine, "incidents", "0", before=before, limit=limit)
         assert some["history"] == whole["history"][max(end - limit, 0) : end]
         assert some == {**whole, "history": some["history"], "earlier": end > limit}
-    engine.abandon("incidents", "0", "lost")
+    engine.abandon("incidents", "0", abandon_body("lost"))
     ended = case_of(engine, "incidents", "0", before=whole["history"][2]["seq"])
     assert (ended["open"], ended["step"], len(ended["history"])) == (False, 6, 2)
 

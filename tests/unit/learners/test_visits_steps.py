@@ -7,8 +7,7 @@ from goalbound import widths
 from goalbound.confidence.protocol import before_visit
 from goalbound.jit.records import named_arrays
 from goalbound.learners.loop import look_at
-from goalbound.learners.steps import StepArrays, learn_steps
-from goalbound.learners.visits import learn_outcome
+from goalbound.learners.visits import StepArrays, learn_outcome, learn_steps
 from tests.support.driving import MODES, learner_of, small_problem
 
 PROBLEM = small_problem()

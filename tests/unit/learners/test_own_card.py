@@ -16,7 +16,8 @@ from goalbound.around.contexts import ContextBlind
 from goalbound.around.runbook import Apprentice
 from goalbound.baselines import Method
 from goalbound.errors import ArgumentError, FileFormatError, InputError
-from goalbound.learners.card import MOST, LearnerCard, checked_caveats, learner_card, united_caveats
+from goalbound.learners.card import LearnerCard, learner_card
+from goalbound.learners.own_card import MOST, checked_caveats, united_caveats
 from goalbound.logs import LogColumns, evaluate_policy, read_log
 from goalbound.models.files.array_file import peek_header
 from tests.support.units import in_units

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from goalbound.jit.compile import Effort, Kernel
-from goalbound.learners.batch import Batch, play_batch, rows_of
-from goalbound.learners.episode_loop import play_fixed
+from goalbound.learners.episode_loop import Batch, play_batch, play_fixed, rows_of
 from goalbound.models import LinearCSSP
 from goalbound.simulation import ModelEnvironment
 from goalbound.simulation.history import EpisodeBuffer

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalbound.jit.lazy_arrays import FROM_BYTES, lazy_zeros
+from goalbound.jit.records import FROM_BYTES, lazy_zeros
 
 MEBIBYTE = 2**20
 
