@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -122,21 +121,6 @@ def test_tables_of_guards_and_monitors_that_cannot_be_are_refused(tables, said, 
     assert said in err
 
 
-def test_without_a_file_options_say_all(folder, run, learned):
-    code, out, err = run(
-        "fit", "log.csv", "--loss", "minutes", "--unit", "min", "--cap", "60", "--loss-floor", "2", "--goal",
-        "recovered", "--out", "l.npz", "--json",
-    )  # fmt: skip
-    assert (code, err) == (0, "")
-    said = json.loads(out)
-    assert said["cases"] == 60
-    assert said["unit"] == "min"
-    assert said["support_inferred"]
-    assert said["out"] == "l.npz"
-    assert learned[0][0].context_size == 1
-    assert load_learner(folder / "l.npz").loss_scale == LossScale("min", cap=60)
-
-
 def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned):
     words = ("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz")
     assert run(*words)[0] == 0
@@ -144,20 +128,6 @@ def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned
     assert code == 2
     assert "learner.npz" in err
     assert run(*words, "--overwrite")[0] == 0
-
-
-def test_skipped_rows_are_counted(folder, run):
-    write_incidents(folder / "log.csv", changes={("minutes", 3): "much", ("hour", 9): ""})
-    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
-    assert code == 2
-    assert err == (
-        "goalbound: log.csv: row 3 (line 5), column \"minutes\": 'much' is not a number "
-        "(--errors skip leaves such rows out and lists them)\n"
-    )
-    assert not (folder / "page.html").exists()
-    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html", "--errors", "skip")
-    assert code == 0
-    assert "skipped: 1 for hour, 1 for minutes" in out
 
 
 @pytest.mark.parametrize(
