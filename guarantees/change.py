@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goalbound import GreedyRidge, LinearCSSP, ModelEnvironment, Monitored, PosteriorSampling
+from goalbound import GreedyRidge, LinearCSSP, LocalOptimism, ModelEnvironment, Monitored, PosteriorSampling
 from goalbound.around.monitor import RUN_LENGTH, ChangeAlarm, ChangeDetector
 from goalbound.errors import ChangeWarning
 from goalbound.jit.compile import compiled_ahead
-from goalbound.learners.steps import StepArrays
+from goalbound.learners.visits import StepArrays
 from goalbound.logs import Log
 from goalbound.planning import optimal_values
 from goalbound.problems import incident_recovery
 from guarantees.in_use import FLOOR, SPREAD
 from guarantees.incident_cases import NOISE, expected_regret, new_cases, recorded_log
+from guarantees.quiet_logs import CAPS, QUIET, under_cap
 from guarantees.result import Check, Notify, Result, ignore_progress
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,7 @@ SOON = 100
 """Cases within which a change is to be found."""
 QUIET_CASES = 10_000
 """There is to be at most one false alarm in so many quiet cases."""
+KIND_STEPS = 10_000
 SHORT_RUN = 500.0
 """The run length at which the proven one is measured."""
 
@@ -43,6 +45,8 @@ class Size:
     quiet_logs: int = 30
     """logs of the runbook with deviations, each with a detector of its own"""
     log_cases: int = 20_000
+    kind_logs: int = 20
+    """logs of each kind of quiet_logs.py, of 10,000 steps, with each cap"""
     live_runs: int = 4
     """of a learner that acts by itself in a world that does not change"""
     live_cases: int = 5000
@@ -56,7 +60,9 @@ class Size:
     """cases in which the learners are compared once the change was found"""
 
 
-QUICK = Size(quiet_logs=4, log_cases=10_000, live_runs=1, live_cases=1000, known_runs=60, seeds=3, after=500)
+QUICK = Size(
+    quiet_logs=4, log_cases=10_000, kind_logs=2, live_runs=1, live_cases=1000, known_runs=60, seeds=3, after=500
+)
 LIVE_BEFORE = 500
 
 
@@ -127,6 +133,7 @@ def change(size: Size, notify: Notify = ignore_progress) -> Result:
     with compiled_ahead(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ChangeWarning)
         quiet = _quiet_logs(problem, size, notify)
+        kinds = {kind: _quiet_kind(kind, size, notify) for kind in QUIET}
         live = _quiet_runs(problem, size, notify)
         known = _known_model(problem, size, notify)
         found = {
@@ -139,7 +146,8 @@ def change(size: Size, notify: Notify = ignore_progress) -> Result:
         f"{size.log_cases:,} cases, {size.live_runs} x {size.live_cases:,} live ones. Change: after a log of "
         f"{size.before:,} cases and {LIVE_BEFORE} live ones, {BROKEN} reaches the goal {LEFT:g} times as often, in all "
         f"states; {size.seeds} seeds; then {size.after:,} cases",
-        [*_quiet_checks(quiet, live, known), *(check for name, each in found.items() for check in _checks(name, each))],
+        [*_quiet_checks(quiet, live, known), *_kind_checks(kinds),
+         *(check for name, each in found.items() for check in _checks(name, each))],
         ["learner", "seed", "found after", "since, off by", "named", "still old", "relearned", "since only", "fresh"],
         [_row(name, seed, one) for name, each in found.items() for seed, one in enumerate(each)], REMARKS,
     )  # fmt: skip
@@ -157,6 +165,7 @@ REMARKS = [
 def _learners(problem: LinearCSSP) -> dict[str, Callable[[int], Any]]:
     size, support = problem.context_size, problem.support
     return {
+        "LocalOptimism": lambda seed: LocalOptimism(support, size, loss_floor=FLOOR),
         "greedy": lambda seed: GreedyRidge(support, size, loss_floor=FLOOR),
         "Thompson": lambda seed: PosteriorSampling(
             support,
@@ -191,6 +200,33 @@ def _quiet_logs(problem: LinearCSSP, size: Size, notify: Notify) -> Quiet:
             detector.acknowledge()
         steps += len(log)
     return Quiet(size.quiet_logs * size.log_cases, steps, alarms)
+
+
+def _quiet_kind(kind: str, size: Size, notify: Notify) -> dict[float, Quiet]:
+    """By cap: a detector that is restarted after each alarm, over logs of a kind."""
+    steps, alarms = 0, dict.fromkeys(CAPS, 0)
+    for number in range(size.kind_logs):
+        notify(f"quiet logs: {kind}", number, size.kind_logs)
+        problem, drawn = QUIET[kind](KIND_STEPS, 500 + number)
+        steps += len(drawn.pairs)
+        for cap in CAPS:
+            detector, log = ChangeDetector(problem.support, problem.context_size), under_cap(drawn, cap)
+            for first in range(0, len(log.pairs), 500):
+                part = StepArrays._make(column[first : first + 500] for column in log)
+                alarms[cap] += detector.enter(part, np.zeros(len(part.pairs), dtype=np.int64))
+                detector.acknowledge()
+    return {cap: Quiet(size.kind_logs, steps, alarms[cap]) for cap in CAPS}
+
+
+def _kind_checks(kinds: dict[str, dict[float, Quiet]]) -> list[Check]:
+    return [
+        Check(
+            f"{kind}: at most one false alarm in {RUN_LENGTH:,} steps, whatever the cap",
+            all(quiet.alarms * RUN_LENGTH <= quiet.steps for quiet in by_cap.values()),
+            "; ".join(f"{cap:g} x the largest loss: {one.alarms} in {one.steps:,}" for cap, one in by_cap.items()),
+        )
+        for kind, by_cap in kinds.items()
+    ]
 
 
 def _steps(log: Log, first: int, last: int) -> StepArrays:
@@ -296,6 +332,8 @@ def _checks(name: str, found: list[Found]) -> list[Check]:
               f"(going on with all that was learned: {ratios['still old'] - 1:+.1%})"),
         Check(f"{name}: so does relearned(keep_others=False)", ratios["since only"] <= 1.1,
               f"{ratios['since only'] - 1:+.1%} on average"),
+        Check(f"{name}: relearned() loses less than one that goes on", ratios["relearned"] < ratios["still old"],
+              f"{ratios['relearned'] / ratios['still old'] - 1:+.1%} on average"),
     ]  # fmt: skip
 
 

@@ -20,8 +20,13 @@ from guarantees.settings import full_support
 
 Floats = NDArray[np.float64]
 
-DAY = Tensor([Periodic.even(24, count=4, start=3), Hats([0.0, 0.5, 1.0], clamp=True)], ["hour", "traffic"])
-"""The map of the covariates: the twelve components of ``incident_recovery()``."""
+
+def day(hours: int) -> Tensor:
+    """The map of the covariates: the components of ``incident_recovery(hours)``."""
+    return Tensor([Periodic.even(24, count=hours, start=3), Hats([0.0, 0.5, 1.0], clamp=True)], ["hour", "traffic"])
+
+
+DAY = day(4)
 NOISE = bounded(0.5)
 """The losses of new cases have the law of those of the log."""
 
@@ -59,12 +64,13 @@ class Way:
     restart: bool = False
 
 
-def recorded_log(problem: LinearCSSP, cases: int, *, seed: int, covariate_map: CovariateMap = DAY) -> Log:
+def recorded_log(problem: LinearCSSP, cases: int, *, seed: int, covariate_map: CovariateMap | None = None) -> Log:
     """A log of the runbook with 30% random deviations, as :func:`read_log` reads its columns."""
     return read_log(
         incident_log(problem, cases, np.random.default_rng(seed), deviation=0.3),
         columns=LogColumns(loss="minutes", covariates=["hour", "traffic"], probability="probability"),
-        goal="recovered", support=problem.support, covariate_map=covariate_map,
+        goal="recovered", support=problem.support,
+        covariate_map=day(problem.context_size // 3) if covariate_map is None else covariate_map,
         loss_scale=LossScale("min", cap=problem.loss_scale, beyond="refuse"),
     )  # fmt: skip
 

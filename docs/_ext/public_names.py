@@ -79,7 +79,7 @@ PAGES: tuple[Page, ...] = (
             "goalbound.around.runbook": ("Apprentice", "ApprenticeEpisode", "Guarded", "GuardedEpisode"),
             "goalbound.around.progress": ("ApprenticeProgress",),
             "goalbound.around.excess": ("ExcessLoss",),
-            "goalbound.around.monitor": ("ChangeAlarm", "ChangeDetector", "Monitored", "MonitoredEpisode"),
+            "goalbound.around.monitor": ("ChangeAlarm", "ChangeDetector", "Monitored"),
         },
     ),
     Page("problems", {"goalbound.problems": None}),

@@ -208,44 +208,11 @@ def test_the_simplex_is_coloured_by_the_action_of_the_chosen_state(page):
     assert wrong(page) == []
 
 
-def test_states_are_chosen_by_mouse_keyboard_and_table(page):
-    from selenium.webdriver.common.keys import Keys
-
-    assert one(page, "#state-heading").text == "row 1, column 1"
-    state = one(page, "#picture [data-state='0']")
-    state.send_keys(Keys.ARROW_RIGHT)
-    assert one(page, "#state-heading").text == "row 1, column 2"
-    one(page, "#picture [data-state='1']").send_keys(Keys.ARROW_DOWN)
-    assert one(page, "#state-heading").text == "row 2, column 2"
-    press(page, "#state-table tbody tr:nth-child(4) button")
-    assert one(page, "#state-heading").text == "row 1, column 4"
-    assert texts(page, "#actions tbody th") == ["north", "east", "south", "west", "drift"]
-    assert "best" in one(page, "#actions tbody").text
-    assert one(page, "#picture [data-state='3']").get_attribute("aria-pressed") == "true"
-
-
 def test_the_page_goes_to_where_the_bound_is_attained(page):
     press(page, "#loss-bound button")
     drawn(page)
     largest = float(one(page, "#largest-value").text.splitlines()[0])
     assert largest == pytest.approx(float(one(page, "#loss-bound").text.split()[0]), rel=1e-4)
-
-
-def test_changes_on_a_line_are_found_to_nine_digits(browser, tmp_path):
-    problem = dense_random()
-    open_page(browser, page_of(tmp_path, problem))
-    waited(browser, lambda: browser.execute_script("return Boolean(view.stretches)"))
-    found = browser.execute_script("return view.stretches.map(({ from, to }) => [from, to])")
-    assert len(found) > 1
-    assert found[0][0] == 0.0
-    assert found[-1][1] == 1.0
-    for at, _ in found[1:]:
-        before, after = (solve(problem.at([1 - x, x])).policy.tolist() for x in (at - 1e-8, at + 1e-8))
-        assert before != after
-    for low, high in found:
-        inside = [solve(problem.at([1 - x, x])).policy.tolist() for x in np.linspace(low, high, 7)[1:-1]]
-        assert all(policy == inside[0] for policy in inside)
-    assert wrong(browser) == []
 
 
 def test_a_problem_without_context_has_nothing_to_drag(browser, tmp_path):

@@ -181,17 +181,6 @@ def test_the_page_fits_its_window_and_does_not_jump(browser, address, width):
         assert one(browser, "#comparison .sortable tbody th").value_of_css_property("position") == "sticky"
 
 
-@pytest.mark.parametrize("size", [1, 3, 5])
-def test_contexts_of_any_length_are_drawn(browser, tmp_path, size):
-    open_page(browser, write_report(tmp_path / "report.html", **case(spec(seeds=1), context_size=size)).as_uri())
-    traces(browser, "regret-1")
-    charts = browser.find_elements("css selector", "#simplex [data-panel='0'] [data-chart]")
-    assert len(charts) == {1: 0, 3: 3, 5: 5}[size]  # three learners with regret; of five components each
-    for chart in charts:
-        assert traces(browser, chart.get_attribute("data-chart"))
-    assert wrong(browser) == []
-
-
 def test_hostile_labels_are_shown_and_not_run(browser, tmp_path):
     hostile = '</script><img src=x onerror="window.broken = 1"><svg onload="window.broken = 1">'
     asked = spec(

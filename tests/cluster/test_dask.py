@@ -78,18 +78,6 @@ def test_a_worker_that_is_killed_on_the_way_is_survived_and_the_bytes_are_the_sa
     assert len(events.of("finished")) == 4  # among them the run of the killed worker
 
 
-def test_a_run_that_raises_there_is_a_failure_here(cluster, tmp_path):
-    spec = small_spec(
-        seeds=1, learners=[{"use": f"{HERE}:raising", "until": str(tmp_path / "no")}, {"use": "clairvoyant"}]
-    )
-
-    result = sweep(spec, tmp_path / "out", on=cluster.scheduler_address)
-
-    assert len(result.done) == 1
-    assert list(result.failed.values()) == [f"RuntimeError: there is no {tmp_path / 'no'}"]
-    assert len(list((tmp_path / "out" / "failures").iterdir())) == 1
-
-
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_leaves_the_cluster_alone_and_keeps_what_came_back(cluster, tmp_path):
     pids, until = tmp_path / "pids", tmp_path / "until"
@@ -109,26 +97,6 @@ def test_ctrl_c_leaves_the_cluster_alone_and_keeps_what_came_back(cluster, tmp_p
     assert time.monotonic() - started < 20.0
     until.touch()
     assert sweep(spec, tmp_path / "out", on=cluster.scheduler_address).complete
-
-
-@pytest.mark.usefixtures("ctrl_c")
-def test_a_run_that_nobody_waits_for_any_more_ends_on_its_worker(cluster, tmp_path):
-    played = tmp_path / "played"
-    played.mkdir()
-    path = played / "episodes"
-    spec = small_spec(episodes=10_000, seeds=1, learners=[{"use": f"{HERE}:slow", "path": str(path)}])
-
-    thread = when_there(played, lambda _: os.kill(os.getpid(), signal.SIGINT))
-
-    result = sweep(spec, tmp_path / "out", on=cluster.scheduler_address)
-    thread.join()
-
-    assert result.interrupted
-    sizes = [0]
-    while path.stat().st_size != sizes[-1]:  # one byte per episode
-        sizes.append(path.stat().st_size)
-        time.sleep(1.0)
-    assert 0 < sizes[-1] < 10_000
 
 
 def test_a_scheduler_that_goes_away_is_one_error_and_what_came_back_is_kept(tmp_path):

@@ -121,19 +121,6 @@ def test_entry_points_need_no_leave_but_take_no_name_of_ours_and_are_marked(tmp_
     assert 'no learner is called "tyer" (did you mean "tryer"?)' in capsys.readouterr().err
 
 
-def test_two_packages_that_offer_the_same_name_are_distinguished(tmp_path, monkeypatch, capsys):
-    other = tmp_path / "other" / "other-1.0.dist-info"
-    other.mkdir(parents=True)
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (other / "entry_points.txt").write_text("[goalbound.learners]\ntryer = other:tryer\n")
-    monkeypatch.syspath_prepend(other.parent)
-    path = tmp_path / "offered.toml"
-    path.write_text(OFFERED)
-    assert main(["check", str(path)]) == 2
-    said = capsys.readouterr().err
-    assert '"tryer" is offered by other (other:tryer) and careful-walks (careful_walks.learner:tryer)' in said
-
-
 def elsewhere(*words: str) -> subprocess.CompletedProcess:
     """A command on a machine that has goalbound, and nothing of them."""
     return subprocess.run(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 
-from goalbound import LRCSSP, Step, widths
+from goalbound import LRCSSP, widths
 from goalbound.learners.settings import LearnerOptions
 from goalbound.planning.context_bounds import BoundStatus
 from goalbound.problems import random_cssp
@@ -36,26 +35,6 @@ def test_the_bytes_of_a_learner_are_those_of_the_table() -> None:
     assert large_arrays(learner) == new + played
     vectors = sum(array.nbytes for _, array in learner._state_arrays() if array.ndim == 1)
     assert vectors == pytest.approx(50 * pairs + 16 * triples, rel=0.1)
-
-
-def test_the_bytes_of_likelihoods_are_those_of_the_page() -> None:
-    assert "40 N bytes" in PAGE
-    words = " ".join(PAGE.split())
-    assert "8 d + 4 L, for its loss and each of its next states 48 + 8 d + 8 L + 16 K; and 8 (d + 1)" in words
-    learner, support, d = LRCSSP(PROBLEM.support, 5, loss_floor=0.1), PROBLEM.support, 5
-    ratios = learner._constants.sets
-    cells, vertices = len(ratios.cells.vertices), len(ratios.vertices.vertices)
-    assert cells == d
-    learner.learn(np.eye(5)[0], Step(0, 0, 0.5, int(support.next_state[0])))
-    learner.learn(np.eye(5)[1], Step(0, 0, 0.0, int(support.next_state[0])))
-    numbers = 1 + int(support.next_start[1])
-    # two cells of the pair, one of a loss above 0, two of a loss below 1; and each next state in both, hit or missed
-    rows = 1 + 2 + 1 + 2 + 2 * int(ratios.tracked[support.pairs : support.pairs + numbers - 1].sum())
-    held = {name: array.nbytes for name, array in learner._state_arrays() if name.startswith("state.sets.")}
-    others = ("state.sets.used.", "state.sets.sharp.")
-    assert sum(size for name, size in held.items() if not name.startswith(others)) == (
-        40 * support.pairs + 8 * d + 4 * cells + numbers * (48 + 8 * d + 8 * cells + 16 * vertices) + 8 * (d + 1) * rows
-    )
 
 
 def test_the_bounds_of_the_page_are_found_and_told(capsys: pytest.CaptureFixture[str]) -> None:

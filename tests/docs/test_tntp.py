@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalbound import solve
 from goalbound.errors import FileFormatError, InputError
-from goalbound.planning import is_proper
 from goalbound.problems import Regime
 from tests.support.documents import beside_tutorials
 
@@ -95,23 +93,6 @@ def test_a_broken_file_is_an_error_that_names_the_place(
     assert "made.tntp" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "From \tTo \tVolume \tCost \n3\t2\t5\t9.5\n1\t3\t20\t0\n3\t4\t15\t6.5\n4\t2\t15\t2.5\n",
-        "<NUMBER OF NODES> 4\n~ \tTail \tHead \t: \tVolume \tCost \t; \n"
-        "\t1 \t3 \t: \t20 \t0 \t; \n 3 2 : 5 9.5;\n 3 4 : 15 6.5;\n 4 2 : 15 2.5;\n",
-    ],
-)
-def test_flows_are_matched_to_the_links_in_the_order_of_the_network(
-    tntp: ModuleType, tmp_path: Path, text: str
-) -> None:
-    roads = tntp.read_network(written(tmp_path, PLAIN))
-    assert tntp.read_flows(written(tmp_path, text), roads).tolist() == [20, 15, 15, 5]
-    parallel = network(tntp, [1, 1, 1], [2, 2, 2], [1, 2, 3])
-    assert tntp.read_flows(written(tmp_path, "from to volume\n1 2 7\n1 2 8\n1 2 9\n"), parallel).tolist() == [7, 8, 9]
-
-
 def test_the_time_of_a_link_is_that_of_the_bureau_of_public_roads(tntp: ModuleType) -> None:
     roads = network(tntp, [1, 2], [2, 1], [6, 0])
     # 6 (1 + 0.15 (20 / 10)^4) = 6 (1 + 0.15 * 16) = 20.4; a link of no time has none at any volume
@@ -135,18 +116,3 @@ def test_states_are_nodes_and_actions_are_links_and_a_missed_turn_takes_another_
     assert problem.probabilities[problem.support.row(pair)].tolist() == [[0, 0.15], [1, 0.7], [0, 0.15]]
     # calm: 2 / 16; rush: (0.7 * 4 + 0.15 * 2 + 0.15 * 16) / 16 = 5.5 / 16
     assert problem.losses[pair] == pytest.approx([2 / 16, 5.5 / 16], abs=1e-15)
-
-
-def test_a_proper_policy_exists_in_random_networks_for_every_regime_and_mixture(tntp: ModuleType) -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        nodes = int(rng.integers(4, 15))
-        ends = rng.integers(1, nodes + 1, size=(2, 3 * nodes))
-        times = rng.integers(0, 4, size=3 * nodes).astype(float)
-        ends[:, 0] = (1, 2)  # so that node 2 can be reached at all
-        roads = network(tntp, *ends.tolist(), times, first_thru_node=int(rng.integers(1, 4)))
-        regimes = [Regime("easy", times), Regime("hard", times[::-1], missed_turn=0.8)]
-        problem = tntp.routing_problem(roads, destination=2, regimes=regimes)
-        for context in ([1, 0], [0, 1], [0.3, 0.7]):
-            ssp = problem.at(context)
-            assert is_proper(ssp, solve(ssp).policy)

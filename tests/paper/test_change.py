@@ -13,7 +13,7 @@ from guarantees.incident_cases import new_cases
 from tests.paper.claims import assert_held
 
 SMALL = Size(
-    quiet_logs=1, log_cases=4000, live_runs=1, live_cases=300, known_runs=40, seeds=3, before=1000, after=500
+    quiet_logs=1, log_cases=4000, kind_logs=1, live_runs=1, live_cases=300, known_runs=40, seeds=3, after=500
 )  # fmt: skip
 
 

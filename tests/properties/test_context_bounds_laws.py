@@ -10,17 +10,11 @@ from hypothesis import strategies as st
 
 from goalbound.models import SSP, LinearCSSP
 from goalbound.planning import solve
-from goalbound.planning.context_bounds import Bound, context_bounds
+from goalbound.planning.context_bounds import context_bounds
 from tests.reference import context_grid, exact, graph
 from tests.support.strategies import contexts, examples, linear_cssps, ssps
 
 FEW = 20
-
-
-def assert_share_a_value(one: Bound, other: Bound) -> None:
-    """Two certified answers to one question."""
-    assert one.lower <= other.upper
-    assert other.lower <= one.upper
 
 
 @given(linear_cssps(proper=False))
@@ -66,28 +60,6 @@ def test_identical_components_are_one_problem(ssp: SSP, copies: int) -> None:
     alone = solve(ssp)
     assert math.isclose(found.lower, alone.values.max(), rel_tol=1e-8)
     assert math.isclose(found.upper, alone.values.max(), rel_tol=1e-7)
-
-
-@examples(20)
-@given(linear_cssps(proper=True), st.data())
-def test_the_order_of_the_components_does_not_matter(problem: LinearCSSP, data: st.DataObject) -> None:
-    order = data.draw(st.permutations(range(problem.context_size)))
-    parts = [problem.component(k) for k in range(problem.context_size)]
-    found = context_bounds(LinearCSSP.mix(parts), most_regions=FEW)
-    again = context_bounds(LinearCSSP.mix([parts[k] for k in order]), most_regions=FEW)
-    assert_share_a_value(found.loss_bound, again.loss_bound)
-    assert_share_a_value(found.time_bound, again.time_bound)
-    assert found.loss_floor == again.loss_floor
-
-
-@examples(20)
-@given(linear_cssps(proper=True))
-def test_a_component_given_twice_changes_nothing(problem: LinearCSSP) -> None:
-    parts = [problem.component(k) for k in range(problem.context_size)]
-    found = context_bounds(problem, most_regions=FEW)
-    again = context_bounds(LinearCSSP.mix([*parts, parts[0]]), most_regions=FEW)
-    assert_share_a_value(found.loss_bound, again.loss_bound)
-    assert_share_a_value(found.time_bound, again.time_bound)
 
 
 @examples(20)

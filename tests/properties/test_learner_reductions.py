@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalbound.confidence import paper, scaled
 from goalbound.confidence.regression import RENEW_EVERY
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.models import LinearCSSP
@@ -22,8 +21,6 @@ from tests.support.strategies import examples
 from tests.support.taught import data, rho, rows_of, supports, teach
 
 NARROW: dict[str, Any] = {**MODES["narrow"], "tolerance": 1e-9}
-UNSEEN = scaled(paper(), by=1e-100)
-"""widths below the last bit of any number here: estimates are taken at their word"""
 
 
 @examples(20)
@@ -135,27 +132,3 @@ def test_corners_are_separate_problems_to_every_estimate(size: int) -> None:
     np.testing.assert_array_equal(
         joint.statistics.visits, np.sum([single.statistics.visits for single in learners.single], axis=0)
     )
-
-
-@pytest.mark.parametrize("size", [2, 3])
-def test_without_radii_corners_are_separate_problems_altogether(size: int) -> None:
-    """With the radii gone, d and tau are too; and with a bound that is given and nothing known (m, which counts the
-    intervals of all episodes, stands in the test of known pairs only) nothing is left that one component could hear
-    of another: the same actions at every step, the same optimistic losses and rows but for the rounding that the sets
-    include: that of losses is some 1e-15, that of rows its root, and both grow with d."""
-    problem = small_problem(6, context_size=size)
-    settings = {**NARROW, "widths": UNSEEN}
-    steps = 0
-    for learners, component, action in one_hot(problem, 80, settings):
-        joint, single = learners.joint, learners.single[component]
-        plan, alone = joint.plan(np.eye(size)[component]), single.plan([1.0])
-        np.testing.assert_allclose(plan.losses, alone.losses, rtol=1e-12)
-        np.testing.assert_allclose(plan.rows, alone.rows, atol=1e-6)
-        np.testing.assert_allclose(plan.values, alone.values, rtol=1e-5)
-        np.testing.assert_array_equal(plan.policy, alone.policy)
-        assert not plan.known.any()
-        assert not alone.known.any()
-        assert action in plan.policy
-        steps += 1
-    assert steps > 100
-    assert joint.statistics.visits.max() < RENEW_EVERY

@@ -4,12 +4,10 @@ from functools import cache
 from html.parser import HTMLParser
 
 import matplotlib as mpl
-import numpy as np
 import pyarrow
 import pytest
 
 from goalbound import LRCSSP, SSP, GreedyRidge, LinearCSSP, OneHot, context_bounds, play, solve
-from goalbound.learners.explanation import Explanation
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -96,22 +94,6 @@ def test_a_plot_is_drawn_into_given_axes_or_new_ones_and_names_are_literal(name)
     pyplot.close("all")
 
 
-def test_a_solution_has_its_policy_by_names():
-    frame = objects()["Solution"].frame()
-    assert frame["state"].tolist() == STATES
-    assert set(frame["action"]) <= set(ACTIONS)
-    assert frame["lower"].tolist() == objects()["Solution"].lower[:-1].tolist()
-
-
-def test_a_history_has_every_episode():
-    history = objects()["History"]
-    frame = history.frame()
-    assert frame["episode"].tolist() == list(range(1, 13))
-    assert np.array_equal(frame[["context_0", "context_1"]].to_numpy(), history.contexts)
-    for column in ("loss", "expected_regret", "steps", "abandoned"):
-        assert np.array_equal(frame[column], getattr(history, column))
-
-
 def test_a_problem_has_a_row_for_each_component_pair_and_next_state():
     problem = objects()["LinearCSSP"]
     frame = problem.frame()
@@ -123,11 +105,3 @@ def test_a_problem_has_a_row_for_each_component_pair_and_next_state():
         ["better", 0.8, 0.1],
         ["goal", 0.2, 0.1],
     ]
-
-
-def test_an_explanation_names_the_chosen_action():
-    explanation = objects()["Explanation"]
-    assert isinstance(explanation, Explanation)
-    frame = explanation.frame()
-    assert frame["action"][frame["chosen"]].tolist() == [explanation.actions[explanation.chosen].action]
-    assert objects()["without sets"].frame()["value_low"].isna().all()

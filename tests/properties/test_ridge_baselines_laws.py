@@ -28,8 +28,7 @@ from tests.reference import ridge_baselines as naive
 from tests.reference.optimism import next_states
 from tests.reference.ridge_baselines import NaiveRidge, OutOfReach
 from tests.support.ridge import exploring
-from tests.support.strategies import contexts, examples, ssps
-from tests.support.taught import Seen, data, teach
+from tests.support.strategies import examples, ssps
 
 FLOOR = 0.1
 TOLERANCE = 1e-9
@@ -228,68 +227,3 @@ def test_both_draw_the_same_numbers_and_no_others() -> None:
     for name in ("epsilon", "sampled"):
         twins = run(Twins(KINDS[name], Support.full(2, 3), 2, 7), 40, 8)
         assert twins.learner._rng.bit_generator.state == twins.twin.rng.bit_generator.state
-
-
-def learner_with(exploration: ExplorationRule, size: int, *, factor: float = 2.0) -> RidgeLearner:
-    return exploring(
-        exploration, SUPPORT, size, loss_floor=FLOOR, tolerance=TOLERANCE, replan_factor=factor,
-        rng=np.random.default_rng(1),
-    )  # fmt: skip
-
-
-SUPPORT = Support.full(3, 2)
-
-
-@examples(10)
-@given(data(SUPPORT, 2), contexts(2))
-def test_a_draw_without_spread_is_the_estimate(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    plain, still = learner_with(Greedy(), 2), learner_with(Posterior(spread=0.0, ceiling=1e9), 2)
-    one = plan_after(plain, seen, context)
-    if one is None:
-        return
-    other = teach(still, seen).begin(context)
-    other.act(0)
-    assert other.plan is not None
-    np.testing.assert_allclose(other.plan.values, one.values, rtol=1e-8)
-    np.testing.assert_allclose(other.plan.losses, one.losses, rtol=1e-12)
-    np.testing.assert_allclose(other.plan.rows, one.rows, atol=1e-12)
-
-
-@examples(10)
-@given(data(SUPPORT, 2), contexts(2))
-def test_the_bonus_changes_the_next_step_and_not_the_plan(seen: list[Seen], context: NDArray[np.float64]) -> None:
-    without, much = (teach(learner_with(Local(bonus=bonus), 2), seen).begin(context) for bonus in (0.0, 2.0))
-    action = without.act(0)
-    much.act(0)
-    assert without.plan is not None
-    assert much.plan is not None
-    assert action == without.plan.policy[0]
-    assert much.plan.values.tobytes() == without.plan.values.tobytes()
-
-
-@examples(10)
-@given(data(SUPPORT, 2), contexts(2))
-def test_who_knows_everything_is_greedy_and_who_knows_nothing_hopes(
-    seen: list[Seen], context: NDArray[np.float64]
-) -> None:
-    # The sum of |V^-1 c| is at most sqrt(d) / lambda = 1.42, and above 0.
-    nothing = teach(learner_with(Kwik(threshold=0.0), 2), seen).plan(context)
-    np.testing.assert_allclose(nothing.values, [FLOOR] * 3 + [0.0], rtol=1e-8)
-    assert nothing.policy.tolist() == [0, 0, 0]
-    assert not nothing.known.any()
-    one = plan_after(learner_with(Greedy(), 2), seen, context)
-    if one is None:
-        return
-    everything = plan_after(learner_with(Kwik(threshold=1.5), 2), seen, context)
-    assert everything is not None
-    assert everything.known.all()
-    np.testing.assert_allclose(everything.values, one.values, rtol=1e-8)
-    assert everything.rows.tobytes() == one.rows.tobytes()
-
-
-def plan_after(learner: RidgeLearner, seen: list[Seen], context: NDArray[np.float64]) -> Plan | None:
-    """What a learner that was taught would do; None where its estimate has no way to the goal, or hardly one."""
-    estimate = teach(learner, seen).estimate
-    mixed = estimate.rows @ context
-    leaving = mixed[SUPPORT.next_state == SUPPORT.states]  # full rows: the goal stands last in each
-    return None if leaving.min() < 1e-3 else learner.plan(context)

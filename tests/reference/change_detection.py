@@ -28,11 +28,14 @@ def outcomes(visit: Visit, m: int) -> list[float]:
 def forecasts(before: Sequence[Visit], context: Floats, m: int) -> tuple[Floats, float]:
     """[m + 1] the means of the next states and of the loss by what was seen before, and the leverage.
 
-    Ridge regression with one pseudo-visit of each component, whose outcomes are alike; pulled to that by the leverage.
+    Ridge regression around next states that are alike and the mean loss of all visits: deviations of the d coefficients
+    from their average cost their squares, and the average counts as one visit under equal weights. Pulled to these
+    means by the leverage.
     """
-    assumed = np.array([1.0 / m] * m + [0.5])
-    gram = np.eye(len(context))
-    sums = assumed[:, None] * np.ones(len(context))
+    d = len(context)
+    assumed = np.array([1.0 / m] * m + [sum(one.loss for one in before) / max(len(before), 1)])
+    gram = sum((np.outer(row, row) for row in np.eye(d) - 1.0 / d), np.full((d, d), 1.0 / d**2))
+    sums = np.outer(assumed, gram @ np.ones(d))
     for one in before:
         gram = gram + np.outer(one.context, one.context)
         sums = sums + np.outer(outcomes(one, m), one.context)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.models.arrays import Rows
-from goalbound.planning.kernels.chain import Chain, CoarseFactor
+from goalbound.planning.kernels.chain import Chain
 
 Floats = NDArray[np.float64]
 Exact = dict[int, Fraction]
@@ -169,30 +169,6 @@ def swept(weight: Floats, rhs: Floats, x: Floats, *, backwards: bool) -> Floats:
     """One sweep of x = rhs + weight x as a triangular system: what came before is new, what comes after is old."""
     old = np.triu(weight) if not backwards else np.tril(weight)
     return np.linalg.solve(np.eye(len(rhs)) - (weight - old), rhs + old @ x)
-
-
-def aggregated(weight: Floats, leave: Floats, cluster: Sequence[int] | NDArray[np.int32]) -> Floats:
-    """The chain's matrix summed over clusters: a row is what goes out of a cluster, to others and to the goal."""
-    clusters = max(cluster) + 1
-    matrix = np.zeros((clusters, clusters))
-    for s, c in enumerate(cluster):
-        matrix[c, c] += leave[s]
-        for t, e in enumerate(cluster):
-            if e != c:
-                matrix[c, c] += weight[s, t]
-                matrix[c, e] -= weight[s, t]
-    return matrix
-
-
-def unfactored(coarse: CoarseFactor) -> Floats:
-    """The product of the factors, dense: unit lower triangle times upper triangle."""
-    clusters = len(coarse.first)
-    lower, upper = np.eye(clusters), np.diag(coarse.diagonal)
-    for i in range(clusters):
-        for j in range(coarse.first[i], i):
-            lower[i, j] = coarse.lower[coarse.start[i] + j - coarse.first[i]]
-            upper[j, i] = coarse.upper[coarse.start[i] + j - coarse.first[i]]
-    return lower @ upper
 
 
 # Ways

@@ -78,24 +78,6 @@ def waiting(problem: LinearCSSP, *, until: str = "", pid: str = "") -> Clairvoya
     return Clairvoyant(problem)
 
 
-class Slow:
-    """The clairvoyant, at leisure: an episode takes a millisecond and leaves a byte in a file."""
-
-    def __init__(self, problem: LinearCSSP, path: str) -> None:
-        self._inner, self._path = Clairvoyant(problem), path
-
-    def begin(self, context):
-        time.sleep(1e-3)
-        with open(self._path, "ab") as file:
-            file.write(b".")
-        return self._inner.begin(context)
-
-
-@plugin
-def slow(problem: LinearCSSP, *, path: str = "") -> Slow:
-    return Slow(problem, path)
-
-
 @plugin
 def threads(problem: LinearCSSP, *, path: str = "") -> Clairvoyant:
     """Writes how many threads native code may use."""

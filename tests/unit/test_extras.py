@@ -78,23 +78,6 @@ def test_packages_that_need_an_extra_name_it_when_they_are_imported(library, ext
     assert ended.stderr.splitlines()[-1] == f"ModuleNotFoundError: this needs {library}: {install_command(extra)}"
 
 
-def test_in_the_clone_the_command_is_short(installed_from, clone, monkeypatch):
-    installed_from(url(clone, editable=True))
-    monkeypatch.chdir(clone)
-    monkeypatch.setattr(sys, "executable", str(clone / ".venv" / "bin" / "python"))
-    assert install_command("experiments") == ".venv/bin/python -m pip install --editable '.[experiments]'"
-
-
-@pytest.mark.parametrize(
-    "said", [None, "{", "[]", '{"url": 1}', '{"url": "file:///gone", "dir_info": {}}', '{"url": "file:///a.whl"}']
-)
-def test_where_the_clone_is_not_known_the_command_says_where_it_works(installed_from, said):
-    installed_from(said)
-    assert install_command("gym") == (
-        f"{shlex.quote(sys.executable)} -m pip install '.[gym]' in the folder of a clone of goalbound"
-    )
-
-
 def test_every_extra_that_is_named_exists():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     for library, extra in EXTRAS.items():

@@ -135,14 +135,6 @@ def test_make_fetches_the_lists_of_packages_first(make_brings):
     assert make_brings(0) == (0, "", notes)  # what is there is not installed again
 
 
-def test_make_asks_sudo_where_it_is_not_root(make_brings):
-    code, err, notes = make_brings(1000, sudo='"$@"', apt_get="{appear}; exit 0")
-    assert code == 0, err
-    assert [note.split()[:2] for note in notes] == [
-        ["sudo", "apt-get"], ["apt-get", "update"], ["sudo", "apt-get"], ["apt-get", "install"],
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("user", "programs", "said"),
     [

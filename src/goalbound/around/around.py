@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import ArgumentError, FileFormatError, LargeFileWarning, LearnerError
+from goalbound.learners.base import LearnerBase
 from goalbound.learners.border import InnerBorder
 from goalbound.learners.card import learner_card
 from goalbound.learners.checks import check_learner, checked_state, is_as_proposed
 from goalbound.learners.copying import deep_copy
 from goalbound.learners.episode import NO_REASON, LearnerEpisode, begin_action
-from goalbound.learners.layers import layers, learned_since
+from goalbound.learners.layers import layers, learned_since, unwrap
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.own_card import Card
 from goalbound.models import Step
@@ -32,7 +33,7 @@ from goalbound.models.files.array_file import FORMAT, check_keys, check_present,
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.step import LogView
-from goalbound.models.validation import check_callable, check_list, check_type
+from goalbound.models.validation import check_callable, check_list, check_type, short_repr
 
 VERSION = 2
 """Of the files of all learners around another one."""
@@ -76,6 +77,8 @@ class Around(InnerBorder):
     """The names of what :meth:`_saved` gives."""
     _array_types: ClassVar[Mapping[str, str]] = {}
     """The types of those among both that are arrays."""
+    _optional: ClassVar[tuple[str, ...]] = ()
+    """The names of arrays that older files lack."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
 
@@ -230,7 +233,7 @@ class Around(InnerBorder):
         )
         with as_format_errors(path, cls._what):
             check_keys(header, [name for name in (*cls._given, *cls._counted) if name not in types])
-            check_present(arrays, list(types))
+            check_present(arrays, [name for name in types if name not in cls._optional])
             saved = {**header, **arrays}
             inner = loaded_from(saved["learner"], load_learner, limit=limit)
             again = cls._from_file(inner, saved, **given)
@@ -335,6 +338,20 @@ def seen_inside(learner: Any, context: Any) -> Any:
     for one in layers(learner):
         context = one._see(context) if isinstance(one, Around) else context
     return context
+
+
+def learner_inside(learner: Any, name: str) -> LearnerBase:
+    """Return the innermost learner; an error says what a wrapper of this name goes around."""
+    base = unwrap(learner)
+    if isinstance(base, LearnerBase):
+        return base
+    if isinstance(base, type):
+        remedy = f"it is a class; make a learner of it first, such as {base.__name__}(support, d, loss_floor=0.1)"
+    elif callable(getattr(base, "example", None)):
+        remedy = f"{name} goes around the learner of each cell: Discretized(lambda rng: {name}(...), ...)"
+    else:
+        remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
+    raise ArgumentError(f"learner is {short_repr(base)}; {remedy}")
 
 
 def has_own(learner: Any, name: str) -> bool:

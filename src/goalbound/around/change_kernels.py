@@ -14,8 +14,15 @@ played is at least A is at least A, and that happens within n steps with probabi
 Pollak 1985). CUSUM sums of log e beside them say since when: each begins anew where it is not positive.
 
 Where the forecast is an estimate, e has mean 1 only approximately. Estimates are by ridge regression on all earlier
-visits, pulled to "all next states alike", and the forecast that r > 1 is held against is :data:`CAUTION` standard
-errors higher, that of r < 1 so much lower: an error of the estimate is not mistaken for a change.
+visits of the pair. Contexts sum to 1, so the d coefficients of a mean are their average and deviations from it, and the
+ridge penalises the two apart: a Gram matrix begins as
+
+    V0  =  lambda (I - 1 1' / d)  +  (mu / d) 1 1' / d
+
+A pair then has mu invented visits, whatever d is. Their next states are all alike, their loss is the mean loss of all
+visits so far, so that losses may be small beside the cap. The forecast that r > 1 is held against is :data:`CAUTION`
+standard errors higher than the estimate, that of r < 1 so much lower: an error of the estimate is not mistaken for a
+change. All of it is known before the visit, as the martingale needs.
 """
 
 from math import log, sqrt
@@ -33,13 +40,13 @@ RATIOS = (1.0 / 8.0, 0.4, 2.5, 8.0)
 """The odds ratios of the alternatives."""
 CAUTION = 1.0
 """By how many standard errors the forecast is moved towards the alternative."""
-REGULARIZATION = 1.0
-"""The ridge: one visit of each component with the mean that is assumed before any data."""
+DIFFERENCE = 1.0
+"""lambda: components are expected to differ by about a standard deviation of one outcome."""
+INVENTED = 1.0
+"""mu"""
 MOST_LEVERAGE = 0.5
 """A visit under a context that earlier visits say less of (two visits under this very context have 0.5) is no
 evidence."""
-ASSUMED_LOSS = 0.5
-"""The mean loss that is assumed before any data."""
 NO_ALARM = -1
 ROBERTS, CUSUM, STEP, CASE, COUNT, EXPECTED, OBSERVED = range(7)
 """The evidence of a number for one alternative: R; the sum of log e; how many steps were seen, and how many cases had
@@ -54,13 +61,15 @@ class ChangeSums(Struct):
     """
 
     gram: NDArray[np.float64]
-    """[N, d, d]; ``gram_low`` is what it lacks of the exact sum"""
+    """[N, d, d] V0 + sum of c c^T; ``gram_low`` is what it lacks of the exact sum"""
     gram_low: NDArray[np.float64]
     """[N, d, d]"""
     inverse: NDArray[np.float64]
     """[N, d, d]"""
     outcome_sums: NDArray[np.float64]
-    """[M + N, d] of each number: sum of outcome * context, beginning with the mean that is assumed before any data"""
+    """[M + N, d] of each number: sum of outcome * context"""
+    overall: NDArray[np.float64]
+    """[2] the losses of all visits that were learned, added up, and the count of these visits"""
     visits: NDArray[np.int64]
     """[N] since the pair's restart"""
     given: NDArray[np.bool_]
@@ -107,16 +116,27 @@ def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any
     return entries
 
 
+def pooled_ridge(size: int) -> NDArray[np.float64]:
+    """[d, d] V0.
+
+    >>> context = np.array([0.25, 0.25, 0.25, 0.25])
+    >>> round(1.0 / (context @ np.linalg.inv(pooled_ridge(4)) @ context), 12) == INVENTED
+    True
+    """
+    mean = np.full((size, size), 1.0 / size)
+    ridge: NDArray[np.float64] = DIFFERENCE * (np.eye(size) - mean) + INVENTED / size * mean
+    return ridge
+
+
 def new_change_sums(support: Support, size: int) -> ChangeSums:
     """Nothing was seen; nothing is given. O(N d^2 + M d)."""
-    pairs, parts, unit = support.pairs, support.pairs + support.actions, np.eye(size)
-    counts = np.diff(support.next_start)
-    assumed = by_number(support, np.repeat(1.0 / counts, counts), np.full(pairs, ASSUMED_LOSS))
+    pairs, parts, ridge = support.pairs, support.pairs + support.actions, pooled_ridge(size)
     return ChangeSums(
-        gram=np.repeat((unit * REGULARIZATION)[None], pairs, axis=0),
+        gram=np.repeat(ridge[None], pairs, axis=0),
         gram_low=np.zeros((pairs, size, size)),
-        inverse=np.repeat((unit / REGULARIZATION)[None], pairs, axis=0),
-        outcome_sums=np.repeat(assumed[:, None] * REGULARIZATION, size, axis=1),
+        inverse=np.repeat(np.linalg.inv(ridge)[None], pairs, axis=0),
+        outcome_sums=np.zeros((support.triples + pairs, size)),
+        overall=np.zeros(2),
         visits=np.zeros(pairs, dtype=np.int64),
         given=np.zeros(pairs, dtype=np.bool_),
         given_means=np.zeros((0, size)),
@@ -165,12 +185,19 @@ def add_evidence(row, outcome, forecast, e, step, case):
 @lean
 def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, context, case):
     """Hold an outcome of a number of a pair, and of its action where it has it (``shared``, or -1), against the
-    forecast. O(d + F). ``work.direction`` is V^-1 c where the mean is estimated."""
+    forecast. O(d + F). ``work.direction`` is V^-1 c where the mean is estimated.
+
+    As contexts sum to 1, the invented visits give V^-1 c the weight (mu / d) 1' V^-1 c in an estimate.
+    """
     if sums.given[pair]:
         forecast = min(max(dot(sums.given_means[number], context), 0.0), 1.0)
         spread = 0.0
     else:
-        estimate = min(max(dot(sums.outcome_sums[number], work.direction), 0.0), 1.0)
+        weight = 0.0
+        for value in work.direction:
+            weight += value
+        weight *= INVENTED / len(context)
+        estimate = min(max(dot(sums.outcome_sums[number], work.direction) + weight * assumed, 0.0), 1.0)
         forecast = (estimate + leverage * assumed) / (1.0 + leverage)
         spread = CAUTION * sqrt(forecast * (1.0 - forecast) * leverage / (1.0 + leverage))
     for at in range(len(RATIOS)):
@@ -194,7 +221,8 @@ def test_visit(sums, work, pair, place, loss, context, case):
         return
     first, last = work.part_start[pair], work.part_start[pair + 1]
     of_goal = work.part_start[len(sums.visits) + work.pair_action[pair]]
-    test_number(sums, work, first, of_goal + 1, pair, ASSUMED_LOSS, leverage, loss, context, case)
+    mean_loss = sums.overall[0] / max(sums.overall[1], 1.0)
+    test_number(sums, work, first, of_goal + 1, pair, mean_loss, leverage, loss, context, case)
     for k in range(first + 1, last):
         shared = of_goal if k == last - 1 and work.leads_to_goal[pair] else -1
         outcome = 1.0 if k - first - 1 == place - work.next_start[pair] else 0.0
@@ -218,13 +246,15 @@ def roberts_of(sums, work, part):
 def learn_visit(sums, work, pair, place, loss, context):
     """What is forecast from now on knows this visit too. O(d^2)."""
     sums.visits[pair] += 1
+    sums.overall[0] += loss
+    sums.overall[1] += 1.0
     add_to_gram(
         sums.gram[pair],
         sums.gram_low[pair],
         sums.inverse[pair],
         context,
         sums.visits[pair],
-        REGULARIZATION,
+        min(DIFFERENCE, INVENTED / len(context)),
         work.direction,
         work.square,
     )

@@ -15,12 +15,10 @@ from goalbound.errors import ArgumentError, FileFormatError, InputError, Learner
 from goalbound.learners.card import CELLS, MAPPED, NOTHING, wrapped_card
 from goalbound.learners.checks import check_log_support, one_component
 from goalbound.learners.copying import deep_copy
-from goalbound.learners.episode import count_reason
 from goalbound.learners.episode_loop import rows_of
-from goalbound.learners.layers import learned_since
 from goalbound.learners.own_card import Card
 from goalbound.learners.protocol import Episode, SimulatedEnvironment
-from goalbound.models import Step, Support
+from goalbound.models import Step
 from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, read_array_file, write_array_file
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
@@ -31,7 +29,6 @@ from goalbound.models.validation import (
     check_distribution,
     check_generator,
     check_size,
-    check_type,
     set_readonly,
     short_repr,
 )
@@ -197,11 +194,7 @@ class Discretized:
     def __getattr__(self, name: str) -> Any:
         if name not in ("plan", "explain"):  # of the learner of a cell
             raise AttributeError(f"a Discretized has no {name}; the learners of its cells may have one: cells")
-
-        def ask(context: ArrayLike, *arguments: Any, **others: Any) -> Any:
-            return getattr(self._at(self.cell(context)), name)([1.0], *arguments, **others)
-
-        return ask
+        return lambda context, *given, **named: getattr(self._at(self.cell(context)), name)([1.0], *given, **named)
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
         """Return which part each entry of a context lies in."""
@@ -230,24 +223,6 @@ class Discretized:
     def open_episodes(self) -> tuple[Any, ...]:
         """The episodes that were begun and have not ended, cell by cell, in each in the order of begin."""
         return tuple(episode for learner in self.cells.values() for episode in learner.open_episodes)
-
-    @property
-    def alarms(self) -> dict[tuple[int, ...], Any]:
-        """By cell, what first contradicted its learner's model; cells where nothing has are left out.
-
-        A learner of a cell meets an average over its contexts, so a cell that is too large may be the cause.
-        """
-        alarms = {cell: getattr(learner, "alarm", None) for cell, learner in self.cells.items()}
-        return {cell: alarm for cell, alarm in alarms.items() if alarm is not None}
-
-    @property
-    def abandoned(self) -> dict[str, int]:
-        """How many episodes were abandoned, by reason, over all cells."""
-        counts: dict[str, int] = {}
-        for learner in self.cells.values():
-            for reason, count in getattr(learner, "abandoned", {}).items():
-                count_reason(counts, reason, count)
-        return counts
 
     def begin(self, context: ArrayLike, *, id: str | int | None = None) -> Episode:
         """Begin an episode of the cell's learner; ``id`` is for learners that know one, and is unique over all
@@ -307,46 +282,8 @@ class Discretized:
 
     def anew(self) -> Discretized:
         """Return one with the same cells, in none of which anything was seen."""
-        return self._again(self._make)
-
-    def _again(self, make: Callable[..., Any]) -> Discretized:
-        again = Discretized(make, self.context_size, parts=self.parts)
+        again = Discretized(self._make, self.context_size, parts=self.parts)
         again._seeds = self._seeds
-        return again
-
-    def since(self, log: Any, time: Any) -> Discretized:
-        """Return one with the same cells that has learned only the steps of a log from a time on."""
-        again: Discretized = learned_since(self, log, time)
-        return again
-
-    def merge(self, other: Discretized) -> None:
-        """Add what another one with the same cells has seen, cell by cell, as the learners of the cells do. A cell that
-        only the other has is made here first."""
-        check_type(other, Discretized, "other", "give one that is cut into the same parts")
-        if (other.context_size, other.parts) != (self.context_size, self.parts):
-            raise ArgumentError(
-                f"other has {other.context_size} components in {other.parts} parts, this one {self.context_size} in "
-                f"{self.parts}; learn its log here instead: learn_log(log)"
-            )
-        if other.open_episodes:  # before the first cell is merged
-            raise LearnerError(
-                f"other has {len(other.open_episodes)} open episodes, whose steps are still to come; let them end "
-                "there, or abandon(reason) them, before it is merged"
-            )
-        for cell, learner in other.cells.items():
-            own = self._at(cell)
-            own.merge(learner)
-            self.cells[cell] = own
-
-    def extended(self, support: Support, *, make: Callable[..., Any]) -> Discretized:
-        """Return one on a larger support, with all that the cells of this one have seen; this one stays as it is.
-
-        ``make`` makes the learners of new cells, on the larger support.
-        """
-        again = self._again(make)
-        if getattr(again.example(), "support", support) != support:
-            raise ArgumentError(f"make makes learners of another support than {support}; make them on the larger one")
-        again.cells = {cell: learner.extended(support) for cell, learner in self.cells.items()}
         return again
 
     def play_episodes(
@@ -393,7 +330,7 @@ class Discretized:
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Discretized:
         """Return a learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is
         changed."""
-        again, types = self._again(self._make), {"cell_[0-9]{1,7}": "|u1"}
+        again, types = self.anew(), {"cell_[0-9]{1,7}": "|u1"}
         header, arrays = read_array_file(
             path,
             kind="Discretized",

@@ -6,10 +6,9 @@ Shiryaev-Roberts sums of it, as in :mod:`goalbound.around.change_kernels`, mixed
 until a false warning is at least the run length, if episodes are added in the order in which they began. An episode
 that is left before its end counts with what it lost until then, which is less.
 
-Many episodes are open at once, and cheap ones end first: in the order of their ends the last ones of a batch are all
-expensive, and a test of that order finds an excess where there is none. So a result waits until all trials that began
-earlier are settled. A trial that never ends does not hold up the others for ever: its loss so far is a lower bound, so
-it may be settled with that at any time, for whatever reason (docs/how_to/guards.md).
+Cheap episodes end first, so a test in the order of ends would find an excess where there is none: a result waits until
+all trials that began earlier are settled. A trial may be settled with its loss so far at any time, for whatever reason:
+that is less (docs/how_to/guards.md has the proof).
 """
 
 from __future__ import annotations
@@ -97,8 +96,7 @@ class ExcessLossTest:
         R minus the count of episodes is a supermartingale for each, and so is the sum of both minus the count of all
         episodes, now and as more come: the run length holds for the episodes of both together.
         """
-        before = self.found
-        added = other.sums.copy()
+        before, added = self.found, other.sums.copy()
         for sums in (self.sums, added):
             sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended
         self.sums += added

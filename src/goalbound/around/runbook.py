@@ -5,30 +5,30 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goalbound.around.around import Around, AroundEpisode, innermost, seen_inside
+from goalbound.around.around import Around, AroundEpisode, innermost, learner_inside, seen_inside
 from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, trial_rows, trials_of_rows
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
-from goalbound.learners.answers import estimated, plausible, values_in
-from goalbound.learners.base import LearnerBase
+from goalbound.learners.answers import estimated, plausible, pull_of, values_in
 from goalbound.learners.card import apprentice_card, guarded_card, learner_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
-from goalbound.learners.layers import unwrap
+from goalbound.learners.layers import layers, unwrap
 from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.own_card import Card
-from goalbound.models import Step, Support
+from goalbound.models import SSP, Step, Support
 from goalbound.models.support_match import match_support
-from goalbound.models.validation import check_float, check_int, check_type, set_readonly, short_repr
+from goalbound.models.validation import check_float, check_int, set_readonly, short_repr
 from goalbound.planning import policy_bounds
 from goalbound.planning.policy_bounds import policy_pairs
 from goalbound.terminal import pluralize
@@ -36,8 +36,9 @@ from goalbound.terminal import pluralize
 ALLOWANCE = 1.5
 """By what the estimate of a plan is multiplied before losses above it count as excess: plans are chosen because their
 estimates are low."""
-IN_CELLS = "cells of contexts go around it: Discretized(make, ...) with a make that gives it"
 
+MOST_INVENTED = 0.5
+"""An estimate with a larger share of invented visits says nothing of a pair."""
 Ints = NDArray[np.int64]
 Runbook = ArrayLike | Mapping[Any, Any]
 
@@ -52,7 +53,7 @@ class _LedEpisode(AroundEpisode):
         """Explain why the action that is awaited was proposed; ``allowed`` as ``act`` was given it."""
         core: LearnerEpisode = innermost(self)
         note = self.learner._note(core)
-        if not self.learner._explains(note):
+        if not getattr(note, "guarded", True) or getattr(self.inner, "guarded", False):  # by who is inside
             explained: Explanation = self.inner.explain(allowed=allowed)
             return explained
         action, planned = core._awaited, core._explained_by(core.learner)
@@ -62,7 +63,7 @@ class _LedEpisode(AroundEpisode):
 
 
 class _ByRunbook(Around):
-    """A runbook, and a note on each open episode."""
+    """A runbook, and a note on each open episode, a dataclass; its fields whose default is not None are in files."""
 
     _note_type: ClassVar[type[Any]]
 
@@ -83,50 +84,40 @@ class _ByRunbook(Around):
 
         ``runbook`` is needed where there are new states; left out, it is this one's.
         """
-        inner, others = self._of_inner("extended"), {}
-        if runbook is None:  # the same actions in the states that there were before
-            larger = inner(support)
-            places = match_support(support, self.support, name="the learner")
-            pairs = places.pairs[policy_pairs(self.support, self.runbook)]
-            own = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
-            return self._going_on(larger, runbook=own)
-        if hasattr(self.inner, "runbook"):
-            others["runbook"] = runbook
-        return self._going_on(inner(support, **others), runbook=runbook)
+        if runbook is not None:
+            others = {"runbook": runbook} if hasattr(self.inner, "runbook") else {}
+            return self._going_on(self._of_inner("extended")(support, **others), runbook=runbook)
+        larger = self._of_inner("extended")(support)
+        places = match_support(support, self.support, name="the learner")
+        pairs = places.pairs[policy_pairs(self.support, self.runbook)]
+        own = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
+        return self._going_on(larger, runbook=own)
 
     def _note(self, episode: LearnerEpisode) -> Any:
-        """Return the note on an episode."""
         return self._notes.setdefault(episode, self._note_type())
 
     def _open_notes(self) -> list[Any]:
         """Return the notes on the open episodes, in the order of a file."""
         return [self._note(innermost(episode)) for episode in self.inner.open_episodes]
 
+    def _note_defaults(self) -> dict[str, Any]:
+        return {field.name: field.default for field in fields(self._note_type) if field.default is not None}
+
     def _notes_as_json(self) -> list[list[Any]]:
-        names = [field.name for field in self._note_fields()]
-        return [[getattr(note, name) for name in names] for note in self._open_notes()]
+        return [[getattr(note, name) for name in self._note_defaults()] for note in self._open_notes()]
 
     def _restore_notes(self, entries: Any) -> list[Any]:
         """Take over the notes of a file, checked."""
-        notes, types = self._open_notes(), [type(field.default) for field in self._note_fields()]
+        notes, defaults = self._open_notes(), self._note_defaults()
         if not isinstance(entries, list) or len(entries) != len(notes):
             raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(notes)} open ones")
         for note, entry in zip(notes, entries, strict=True):
-            fine = isinstance(entry, list) and [type(value) for value in entry] == types
+            fine = isinstance(entry, list) and list(map(type, entry)) == list(map(type, defaults.values()))
             if fine:
-                vars(note).update(zip((field.name for field in self._note_fields()), entry, strict=True))
+                vars(note).update(zip(defaults, entry, strict=True))
             if not fine or not note.is_possible():
-                names = ", ".join(field.name for field in self._note_fields())
-                raise FileFormatError(f"an episode is {entry!r:.100}; it says {names}")
+                raise FileFormatError(f"an episode is {entry!r:.100}; it says {', '.join(defaults)}")
         return notes
-
-    def _note_fields(self) -> list[Field[Any]]:
-        """Return the fields of a note that are in its entry; arrays of a file have the others."""
-        return [field for field in fields(self._note_type) if field.default is not None]
-
-    def _explains(self, note: Any) -> bool:
-        """Whether the explanation of an episode is not that of the inner learner."""
-        return True
 
 
 @dataclass(eq=False)
@@ -186,7 +177,8 @@ class Apprentice(_ByRunbook):
     state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
     times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
     else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
-    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept. After
+    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept, and
+    where a tenth is to be gained that is for a million cases or more (docs/explanation/apprentice.md#how-soon). After
     an ``alarm`` nothing is sure any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
@@ -209,7 +201,12 @@ class Apprentice(_ByRunbook):
     _note_type = Lead
 
     def __init__(self, learner: Any, runbook: Runbook, *, margin: float = 0.0) -> None:
-        check_type(unwrap(learner), LRCSSP, "learner", f"an apprentice needs an LRCSSP; {IN_CELLS}")
+        base = learner_inside(learner, "Apprentice")
+        if not isinstance(base, LRCSSP):
+            raise ArgumentError(
+                f"learner is a {type(base).__name__}, which has no confidence sets, and so is never sure to be no "
+                "worse than the runbook; give an LRCSSP, or Guarded(learner, runbook, after_steps=...), which takes any"
+            )
         super().__init__(learner, runbook)
         self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")
         if not math.isfinite(self.margin):
@@ -262,6 +259,8 @@ class Apprentice(_ByRunbook):
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
         lead = self._note(core)
+        if any(isinstance(layer, Guarded) and layer._limits(layer._note(core)) for layer in layers(self.inner)):
+            return int(episode.inner.act(state, allowed=allowed))  # a guard inside has the last word
         if not lead.decided:
             progress = self._tested(core.context)
             lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)
@@ -399,7 +398,7 @@ class Guarded(_ByRunbook):
     def __init__(
         self, learner: Any, runbook: Runbook, *, after_steps: int | None = None, after_loss: float | None = None
     ) -> None:
-        check_type(unwrap(learner), LearnerBase, "learner", f"give a learner such as an LRCSSP; {IN_CELLS}")
+        learner_inside(learner, "Guarded")
         super().__init__(learner, runbook)
         if after_steps is None and after_loss is None:
             raise ArgumentError("neither after_steps nor after_loss is given; give a limit, or use the learner alone")
@@ -439,9 +438,6 @@ class Guarded(_ByRunbook):
         planned: Explanation = self._of_inner("explain")(context, state)
         watch = Watch()
         return self._explained(planned, context, self.support.state(state), watch) if self._limits(watch) else planned
-
-    def _explains(self, note: Any) -> bool:
-        return bool(note.guarded)
 
     def _explained(self, planned: Explanation, seen: Any, state: int, watch: Watch) -> Explanation:
         """Return the explanation of the learner inside, as that of an episode in which the runbook acts."""
@@ -514,15 +510,10 @@ class Guarded(_ByRunbook):
                 warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
     def _add(self, other: Self) -> None:
-        """Its trials are over: it has no open episodes, so none can lose more."""
-        test = ExcessLossTest()
-        test.restore(other._test.sums)
-        for trial in other._trials:
+        test = deepcopy(other._test)
+        for trial in other._trials:  # over: it has no open episodes, so none can lose more
             test.add(trial.lost, trial.allowed)
-        if self._test.sums.any():
-            self._test.merge(test)
-        else:
-            self._test = test
+        self._test.merge(test)
         self.interventions += other.interventions
 
     def _saved(self) -> dict[str, Any]:
@@ -562,7 +553,27 @@ def _allowed_loss(episode: LearnerEpisode, state: int) -> float:
         return math.inf
     if isinstance(learner, LRCSSP):
         return float(policy_bounds(plausible(learner, episode.context), plan.policy).upper[state])
-    return ALLOWANCE * float(values_in(estimated(learner, episode.context), plan.policy)[state])
+    return ALLOWANCE * float(careful_values(learner, episode.context, plan.policy)[state])
+
+
+def careful_values(learner: RidgeLearner, context: NDArray[np.float64], policy: Ints) -> NDArray[np.float64]:
+    """[S + 1] what a policy loses by the data: the estimate with what the ridge invents taken out of its rows, and the
+    invented visits at a loss of 1. Infinite where it may come to a pair of which most visits are invented."""
+    model, pull, support = estimated(learner, context), pull_of(learner, context), learner.support
+    known = pull <= MOST_INVENTED
+    kept = np.where(known, 1.0 - pull, 1.0)
+    losses = np.maximum((model.losses + pull) / kept, learner.settings.loss_floor)
+    triple_pair = np.repeat(np.arange(support.pairs), np.diff(support.next_start))
+    to_goal = support.next_state == support.states
+    # What a row lacks leads to the goal; where that cannot follow, to all next states alike.
+    stays = np.isin(triple_pair, triple_pair[to_goal], invert=True)
+    rows = np.where(stays, model.probabilities, model.probabilities / kept[triple_pair]) * ~to_goal
+    sums = np.add.reduceat(rows, support.next_start[:-1])
+    rows /= np.maximum(sums, 1.0)[triple_pair]
+    rows[to_goal] = np.maximum(1.0 - sums[triple_pair[to_goal]], 0.0)
+    unit = max(float(losses.max()), 1.0)
+    followed = np.where(known[policy_pairs(support, policy)], policy, -1)
+    return unit * values_in(SSP(support, losses / unit, rows), followed)
 
 
 def _played_if_possible(episode: Any, state: int, action: int, allowed: list[Any] | None) -> bool:

@@ -8,13 +8,14 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from goalbound.cli.arguments import UsageError
 from goalbound.cli.fit_options import DEFAULT_LEARNER, FitOptions, fit_options, named_maps, support_table
 from goalbound.cli.text import caveats_of
-from goalbound.errors import ArgumentError, FileConflictError
+from goalbound.errors import ArgumentError, ChangeWarning, FileConflictError
 from goalbound.learners.border import give_unit
 from goalbound.logs import Log, MapComparison, PairBelowFloor, compare_maps, pairs_below_floor
 from goalbound.models import LinearCSSP
@@ -144,6 +145,7 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
         "support_out": arguments.support_out,
         "out": arguments.out,
         "learner": None if learner is None else str(learner),
+        "changes": [str(alarm) for alarm in getattr(learner, "alarms", ())],
         "caveats": list(caveats_of(learner)),
     }
 
@@ -156,6 +158,7 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
             lines.append(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
     if learner is not None:
         lines.append(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
+        lines += [f"- {alarm}" for alarm in getattr(learner, "alarms", ())]
         if caveats := caveats_of(learner):
             lines.append(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:
@@ -200,7 +203,7 @@ def _listed(pairs: Sequence[PairBelowFloor]) -> str:
 
 
 def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
-    """The learner that was named, after all steps of the log; in the unit, and around it the map of its covariates."""
+    """The learner that was named, after all steps of the log; in the unit, with its guard, its monitor and its map."""
     from goalbound.adapters.covariates import CovariateLearner
     from goalbound.learners.layers import unwrap
 
@@ -209,13 +212,29 @@ def fitted(log: Log, options: FitOptions, *, seed: int) -> Any:
         raise ArgumentError(f"{options.learner} cannot learn from steps that others chose; name another with --learner")
     if not give_unit(learner, options.scale):
         raise ArgumentError(f"{options.learner} has no unit of losses; leave out --unit, or name another --learner")
-    learner.learn_log(log)
+    learner = _watched(learner, options)
+    with catch_warnings():
+        simplefilter("ignore", ChangeWarning)  # it is printed
+        learner.learn_log(log)
     inner = unwrap(learner)
     if any(pair.contradicts for pair in _below_floor(log, options)) and hasattr(inner, "add_caveat"):
         inner.add_caveat("the losses of the log contradict the loss floor that was declared")
     for caveat in options.support_caveats:
         inner.add_caveat(caveat)
     return learner if options.map is None else CovariateLearner(options.map, learner)
+
+
+def _watched(learner: Any, options: FitOptions) -> Any:
+    """A learner with what the tables [guard] and [monitor] put around it, before it learns anything."""
+    from goalbound.around.monitor import Monitored
+    from goalbound.around.runbook import Guarded
+
+    if options.guard is not None:
+        given = {"runbook": {}, **options.guard}
+        if "after_loss" in given and options.scale is not None:
+            given["after_loss"] = options.scale.total_from_unit(given["after_loss"])
+        learner = Guarded(learner, **given)
+    return learner if options.monitor is None else Monitored(learner, **options.monitor)
 
 
 def _made(log: Log, options: FitOptions, seed: int) -> Any:

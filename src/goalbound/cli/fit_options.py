@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**20
 """Of a file that says how a log is read."""
 DEFAULT_LEARNER = "lr-cssp"
-_KEYS = ("goal", "errors", "support", "columns", "loss", "map", "learner")
+_KEYS = ("goal", "errors", "support", "columns", "loss", "map", "learner", "guard", "monitor")
 _LOSS_KEYS = ("unit", "cap", "beyond", "floor")
+_GUARD_KEYS = ("runbook", "after_steps", "after_loss")
+_MONITOR_KEYS = ("run_length", "window")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class FitOptions:
         floor: the loss floor, in the unit; learners need one.
         learner: its name in the registry.
         settings: its settings.
+        guard: the arguments of a :class:`~goalbound.Guarded` around it, the loss in the unit; None: there is none.
+        monitor: those of a :class:`~goalbound.Monitored` around both; None: there is none.
         support_caveats: why a support that was taken from a learner proves nothing.
     """
 
@@ -56,6 +60,8 @@ class FitOptions:
     floor: float | None
     learner: str
     settings: Mapping[str, Any]
+    guard: Mapping[str, Any] | None = None
+    monitor: Mapping[str, Any] | None = None
     support_caveats: tuple[str, ...] = ()
 
     @property
@@ -114,6 +120,8 @@ def fit_options(arguments: Namespace) -> FitOptions:
         floor=check_float(loss["floor"], "the loss floor", "in the unit of the losses") if "floor" in loss else None,
         learner=arguments.learner or str(name),
         settings={**learner, **_settings(arguments.settings)},
+        guard=_table(values, "guard", _GUARD_KEYS) if "guard" in values else None,
+        monitor=_table(values, "monitor", _MONITOR_KEYS) if "monitor" in values else None,
         support_caveats=caveats,
     )
     if options.map is not None and not options.columns.covariates:

@@ -143,15 +143,21 @@ def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> 
     return learner.settings.exploration.noted(learner, found, here)
 
 
+def pull_of(learner: RidgeLearner, context: Floats) -> Floats:
+    """[N] by which share the ridge makes the loss of a pair too small under a context; 0 where there is a guess."""
+    pull = ridge_pull(learner._state.regression.inverse, context, learner._constants.pooling.mean)
+    if learner.prior is not None:  # guesses are what these estimates are pulled to
+        pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
+    return pull
+
+
 def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
     """What there is to explain a plan with."""
     view, model = learner._planned(context), estimated(learner, context)
     policy = policy_in(learner.support, view)
     values = values_in(model, policy)
     known = learner._known_pairs(view) if learner_card(learner).has_known_test else None
-    pull = ridge_pull(learner._state.regression.inverse, context, learner._constants.pooling.mean)
-    if learner.prior is not None:  # guesses are what these estimates are pulled to
-        pull[learner.prior.guessed | (learner.prior.loss_known & learner.prior.row_known)] = 0.0
+    pull = pull_of(learner, context)
     found = Evidence(model, policy, values, learner._state.regression.visits, known, pull=pull)
     if not learner.has_sets:
         return found

@@ -154,12 +154,15 @@ class MapComparison:
     @property
     def notes(self) -> tuple[str, ...]:
         """What to know about the numbers."""
+        beaten = all(one.is_worse for one in self.maps)
+        why = "it predicts best" if beaten else "the fewest components among the maps that no other one surely beats"
         found = [
-            f"take {short_repr(self.choice)}: the fewest components among the maps that no other one surely beats",
+            f"take {short_repr(self.choice)}: {why}",
             f"every figure is of cases that were held out, in {pluralize(self.folds, 'part')} of {self.cases} cases; "
             "± is 1.96 standard errors over cases, not proven",
-            f"plans are evaluated by the map that predicts best, {short_repr(self.judge)}",
         ]
+        if any(one.plan is not None for one in self.maps):
+            found.append(f"plans are evaluated by the map that predicts best, {short_repr(self.judge)}")
         if self.observed is not None:
             found.append(f"closed cases of the log lost {self.observed:.4g} {self.unit}".rstrip() + " on average")
         for one in self.maps:
@@ -178,12 +181,12 @@ class MapComparison:
         return {
             "map": [one_line(one.name) for one in self.maps],
             "components": [str(one.components) for one in self.maps],
-            "log score": [f"{one.log_score.value:.4f}" for one in self.maps],
-            "worse by": [_difference(one.log_score) for one in self.maps],
-            squared: [f"{one.squared_error.value:.4g}" for one in self.maps],
-            "worse by ": [_difference(one.squared_error) for one in self.maps],
             f"plan, {unit}" if unit else "plan": [_with_margin(one) for one in plans],
-            "worse by  ": [_difference(one) for one in plans],
+            "worse by": [_difference(one) for one in plans],
+            "log score": [f"{one.log_score.value:.4f}" for one in self.maps],
+            "worse by ": [_difference(one.log_score) for one in self.maps],
+            squared: [f"{one.squared_error.value:.4g}" for one in self.maps],
+            "worse by  ": [_difference(one.squared_error) for one in self.maps],
         }
 
 

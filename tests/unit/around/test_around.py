@@ -145,14 +145,10 @@ def test_open_episodes_of_a_file_are_found_through_the_wrapper(tmp_path: Path) -
     assert again.context.tolist() == [0.75, 0.25]
 
 
-def test_cells_show_their_open_episodes_and_their_alarms() -> None:
+def test_cells_show_their_open_episodes() -> None:
     learner = Discretized(lambda rng: inside(1, loss_floor=0.9), 2, parts=2)
     first, second, third = (learner.begin(context) for context in ([0.9, 0.1], [0.1, 0.9], [0.8, 0.2]))
     assert learner.open_episodes == (first, third, second)
-    assert learner.alarms == {}
-    with pytest.warns(WrongPriorWarning):
-        free_steps(learner, [0.1, 0.9])
-    assert learner.alarms == {(0, 1): learner.cells[0, 1].alarm}
     assert repr(learner) == "Discretized(2 components in 2 parts, 2 cells)"
     assert repr(ContextBlind(learner.cells[0, 1])).startswith("ContextBlind(LRCSSP(2 states")
 
@@ -235,6 +231,15 @@ def test_all_of_them_see_each_step_of_an_episode(outer: str, inner: str) -> None
         assert learner.led_by_runbook == 1
 
 
+def test_a_guard_inside_an_apprentice_has_the_last_word() -> None:
+    learner = Apprentice(Guarded(inside(2), [0, 0], after_steps=1), [1, 1])
+    episode = learner.begin([0.5, 0.5])
+    assert episode.act(0) == 1
+    episode.observe(Step(0, 1, 0.5, 1))
+    assert (episode.act(1), episode.guarded, learner.interventions) == (0, True, 1)
+    assert "as the runbook says: after 1 step" in str(episode.explain())
+
+
 @pytest.mark.parametrize("inner", AROUND)
 def test_cells_are_made_with_all_that_is_around_them(inner: str) -> None:
     if inner == "CovariateLearner":
@@ -249,7 +254,7 @@ def test_cells_are_made_with_all_that_is_around_them(inner: str) -> None:
     assert isinstance(learner.cells[1, 0], type(make(None)))
     assert learner.plan([0.9, 0.1]).policy.shape == (2,)
     for outer in LOOK_INSIDE:
-        with pytest.raises(ArgumentError, match="cells of contexts go around it"):
+        with pytest.raises(ArgumentError, match=rf"Discretized\(lambda rng: {outer}\("):
             AROUND[outer](learner, 2, 2)
     blind = MappedContexts(learner, np.eye(2))
     blind.learn([0.9, 0.1], Step(0, 1, 0.5, 2))

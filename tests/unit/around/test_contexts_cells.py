@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from goalbound.around.around import can_be_saved
 from goalbound.around.contexts import ContextBlind, Discretized
-from goalbound.errors import FileFormatError, InputError, LearnerError
+from goalbound.errors import FileFormatError, InputError
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.ridge import GreedyRidge, PosteriorSampling
 from goalbound.logs import read_log
@@ -319,34 +319,6 @@ def test_contexts_and_learners_that_do_not_fit_are_named() -> None:
     several = Discretized(lambda rng: PosteriorSampling(PROBLEM.support, 3, loss_floor=0.1, rng=rng), 3)
     with pytest.raises(InputError, match="the learner has 3 components; one that is not shown the context has 1"):
         several.begin([1.0, 0.0, 0.0])
-
-
-def test_cells_are_merged_one_by_one_and_those_of_the_other_alone_are_made() -> None:
-    one, other = cells("greedy"), cells("greedy", seed=7)
-    one.learn([1.0, 0.0, 0.0], Step(0, 0, 0.5, 2))
-    for context in ([0.9, 0.1, 0.0], [0.0, 1.0, 0.0]):
-        other.learn(context, Step(0, 0, 0.25, 2))
-    one.merge(other)
-    assert {cell: int(learner.statistics.visits.sum()) for cell, learner in one.cells.items()} == {
-        (1, 0, 0): 2, (0, 1, 0): 1,
-    }  # fmt: skip
-    assert other.cells[(0, 1, 0)] is not one.cells[(0, 1, 0)]
-    other.begin([1.0, 0.0, 0.0], id="open")
-    with pytest.raises(LearnerError, match="1 open episodes"):
-        one.merge(other)
-    with pytest.raises(InputError, match="3 components in 4 parts, this one 3 in 2"):
-        one.merge(cells("greedy", parts=4))
-
-
-def test_on_a_larger_support_cells_go_on_and_new_ones_are_made_there() -> None:
-    one, larger = cells("greedy"), Support.full(PROBLEM.support.states + 1, PROBLEM.support.actions)
-    one.learn([1.0, 0.0, 0.0], Step(0, 0, 0.5, 2))
-    found = one.extended(larger, make=lambda rng: LEARNERS["greedy"](larger, 1, rng))
-    assert found.cells[(1, 0, 0)].support == larger
-    assert found.cells[(1, 0, 0)].statistics.visits.sum() == 1
-    found.learn([0.0, 1.0, 0.0], Step(PROBLEM.support.states, 0, 0.5, 0))
-    with pytest.raises(InputError, match="make makes learners of another support"):
-        one.extended(larger, make=one_component("greedy"))
 
 
 def test_a_log_that_was_read_with_other_states_is_refused_and_nothing_is_learned() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from goalbound import Guarded, Step, load_learner
-from goalbound.around.excess import COUNT, LOST, MOST_WAITING, ExcessLossTest, Trial, settled, trials_of_rows
+from goalbound.around.excess import COUNT, LOST, MOST_WAITING, ROBERTS, ExcessLossTest, Trial, settled, trials_of_rows
 from goalbound.errors import FileFormatError
 from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 
@@ -96,7 +96,8 @@ def test_a_copy_goes_on_by_itself() -> None:
     some_open(guarded)
     other = pickle.loads(pickle.dumps(guarded))
     other.episode("first").abandon("no use")
-    assert other._test.sums[COUNT].max() == 3
+    assert not other._trials
+    assert other._test.sums[ROBERTS].min() > 0.0
     assert (guarded._test.sums[COUNT].max(), len(guarded._trials)) == (0, 3)
 
 
@@ -155,5 +156,5 @@ def test_other_settings_count_those_that_wait() -> None:
     for lost in (0.5, 0.25):
         guarded._trials.append(Trial(1.0, lost))
     other = guarded.with_settings(loss_floor=0.05)
-    assert other._test.sums[COUNT].max() >= 1
+    assert other._test.sums[ROBERTS].min() > 0.0
     assert guarded._test.sums[COUNT].max() == 0

@@ -49,15 +49,6 @@ def test_it_keeps_the_last_steps_whatever_the_parts_they_come_in(size: int) -> N
     assert done > 300
 
 
-def test_pieces_are_joined_before_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("goalbound.around.monitor.MOST_PIECES", 5)
-    monitor = monitored(10)
-    for number in range(40):
-        learn_numbered(monitor, number, 1)
-        assert len(monitor._pieces) <= 5
-    assert monitor._last_steps().pairs.tolist() == list(range(30, 40))
-
-
 def test_a_file_restores_it_and_what_cannot_be_is_refused(tmp_path: Path) -> None:
     path, monitor = tmp_path / "monitor.npz", monitored(10)
     learn_numbered(monitor, 0, 25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalbound.around.runbook import ApprenticeEpisode, Lead
+from goalbound.around.runbook import Lead
 from goalbound.errors import LearnerError
 from goalbound.models import Step
 from goalbound.planning import evaluate
@@ -116,23 +116,3 @@ def test_an_episode_may_come_to_a_state_where_the_learner_takes_over() -> None:
     assert (apprentice.led_by_runbook, apprentice.led_by_learner) == (0, 1)
     episode.observe(Step(DEGRADED, ROLL_BACK, 0.2, DEGRADED))
     assert episode.act(DEGRADED) == ROLL_BACK
-
-
-def test_it_shows_what_the_episode_inside_shows() -> None:
-    apprentice = taught(100)
-    episode = apprentice.begin(BUSY, id="case 17")
-    assert isinstance(episode, ApprenticeEpisode)
-    assert (episode.id, episode.number, episode.state, episode.ended) == ("case 17", 0, None, False)
-    episode.act("down")
-    assert (episode.state, episode.pending_action) == (DOWN, "restart")
-    assert episode.plan is not None
-    assert episode == apprentice.episode("case 17")
-    assert len({episode, *apprentice.open_episodes}) == 1
-    assert episode != apprentice.begin(BUSY)
-    assert episode.context.tolist() == BUSY
-    assert 0 <= episode.unknown_steps <= episode.intervals
-    episode.abandon("lost contact", missing_at_random=True)
-    assert episode.ended
-    assert apprentice.abandoned == {"lost contact": 1}
-    with pytest.raises(LearnerError, match="the episode has ended"):
-        episode.act(DOWN)

@@ -15,17 +15,23 @@ from goalbound import (
     LRCSSP,
     GreedyRidge,
     Guarded,
+    LocalOptimism,
     LossScale,
     Monitored,
     PosteriorSampling,
+    Support,
     load_learner,
     widths,
 )
+from goalbound.around.runbook import careful_values
 from goalbound.baselines.factories import uc_ssp
-from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, LearnerError, ModelError
+from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, ModelError
+from goalbound.learners.answers import pull_of
 from goalbound.learners.card import STEPS_IN
 from goalbound.models import LinearCSSP, Step
 from goalbound.planning import solve
+from goalbound.problems import incident_contexts, incident_recovery
+from goalbound.problems.incidents import runbook
 from goalbound.testing import check_learner
 from tests.support.incidents_at_work import (
     AFTER,
@@ -235,7 +241,7 @@ def test_wrong_limits_are_errors_that_name_them(arguments: dict[str, Any], said:
 def test_wrong_runbooks_and_learners_are_errors_with_a_remedy() -> None:
     with pytest.raises((ArgumentError, ModelError), match="runbook"):
         Guarded(greedy(), {"down": "page"}, after_steps=1)
-    with pytest.raises(ArgumentError, match="such as an LRCSSP"):
+    with pytest.raises(ArgumentError, match="such as a LocalOptimism"):
         Guarded("greedy", RUNBOOK, after_steps=1)
     assert isinstance(Guarded(greedy(), RUNBOOK, after_steps=1).inner, GreedyRidge)
 
@@ -323,20 +329,26 @@ def test_on_a_larger_support_the_guard_goes_on_and_new_states_need_a_runbook() -
     assert found.interventions == guarded.interventions + 1
 
 
-def test_a_learner_without_contexts_says_what_it_lacks_and_what_to_do() -> None:
-    guarded = Guarded(uc_ssp(SUPPORT, loss_floor=0.1), RUNBOOK, after_steps=1)
-    for ask in (
-        lambda: guarded.extended(SUPPORT), lambda: guarded.merge(copy.deepcopy(guarded)),
-        lambda: guarded.with_settings(delta=0.2),
-    ):  # fmt: skip
-        with pytest.raises(LearnerError, match=r"a TabularLearner has no \w+; make a new learner.*learn_log"):
-            ask()
+@pytest.mark.parametrize("kind", [GreedyRidge, LocalOptimism, PosteriorSampling])
+@pytest.mark.parametrize("hours", [4, 12])
+def test_from_nothing_there_is_no_false_warning(kind: Any, hours: int) -> None:
+    # The ridge says at first that all leads to the goal for nothing: 12 or 36 components hold as many such visits.
+    problem, rng = incident_recovery(hours), np.random.default_rng(0)
+    learner = kind(problem.support, problem.context_size, loss_floor=5 / 60)
+    guarded = Guarded(learner, runbook(problem), after_steps=12)
+    cases = incident_contexts(problem, rng.uniform(0.0, 24.0, 100), rng.uniform(0.0, 1.0, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ExcessLossWarning)
+        handle(guarded, problem, cases)
+    assert guarded.excess is None
 
 
-def test_one_intervention_is_one_intervention_in_words():
-    guarded = Guarded(greedy(), RUNBOOK, after_steps=1)
-    episode = guarded.begin([1.0, 0.0])
-    episode.observe(("down", episode.act("down", allowed=["restart"]), 0.1, "down"))
-    assert repr(guarded).endswith("after 1 step, 0 interventions)")
-    episode.act("down")
-    assert repr(guarded).endswith("after 1 step, 1 intervention)")
+def test_what_a_plan_without_sets_allows_for_is_what_the_data_say_and_nothing_before() -> None:
+    learner = GreedyRidge(Support.from_pairs([{0: [0, 1]}]), 1, loss_floor=0.1)
+    policy = np.zeros(1, dtype=np.int64)
+    assert careful_values(learner, np.ones(1), policy)[0] == np.inf
+    learner.learn_log([([1.0], Step(0, 0, 0.2, following)) for following in (0, 1, 1)])
+    # Of three visits one stays; a loss of 0.2, and 1 for each of the w invented visits: pull = w / (3 + w).
+    pull = pull_of(learner, np.ones(1))[0]
+    invented = 3.0 * pull / (1.0 - pull)
+    assert careful_values(learner, np.ones(1), policy)[0] == pytest.approx((0.2 + invented / 3) / (2 / 3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
@@ -62,15 +61,6 @@ def test_asking_again_changes_nothing_and_a_proposal_may_be_taken_back(guarded: 
     assert (episode.lost, episode.guarded, episode.id, episode.ended) == (0.0, False, 7, False)
     with pytest.raises(LearnerError):
         episode.act("goal")
-
-
-def test_two_views_of_an_episode_are_equal_and_copies_come_with_their_learner(guarded: Guarded) -> None:
-    episode = guarded.begin([0.5, 0.5], id=7)
-    assert guarded.episode(7) == episode
-    assert len({episode, *guarded.open_episodes}) == 1
-    other = copy.copy(episode)
-    assert other != episode
-    assert other.learner is not guarded
 
 
 def test_an_episode_that_does_not_begin_by_its_plan_is_not_compared_with_it(guarded: Guarded) -> None:

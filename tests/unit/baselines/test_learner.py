@@ -8,7 +8,6 @@ import pytest
 from goalbound.baselines import Method, TabularLearner
 from goalbound.errors import InputError, LearnerError, PlanningStopped
 from goalbound.models import LinearCSSP, Step, Support
-from goalbound.planning import solve
 from goalbound.problems import dense_random
 from goalbound.simulation import play
 from goalbound.simulation.contexts import Cyclic
@@ -65,17 +64,6 @@ def test_the_plan_shown_is_the_plan_followed(method: str) -> None:
             episode.observe(Step(start, action, 0.5, following))
 
 
-@pytest.mark.parametrize("method", ["uc", "hoeffding", "bernstein", "psrl"])
-def test_with_much_data_the_plan_is_the_optimal_one(method: str) -> None:
-    problem = small_problem()
-    learner = learner_of(problem, method, "known")
-    play(problem, learner, ONCE, episodes=3000, seed=1)
-    best = solve(problem.at([1.0]))
-    plan = learner.plan()
-    assert plan.policy.tolist() == best.policy.tolist()
-    assert plan.values == pytest.approx(best.values, rel=0.15)
-
-
 def test_a_context_is_refused_with_what_to_do() -> None:
     learner = TabularLearner(ONE, Method("eb-ssp"), loss_floor=0.0)
     with pytest.raises(InputError, match=r"2 entries.*ContextBlind.*Discretized"):
@@ -86,15 +74,6 @@ def test_a_context_is_refused_with_what_to_do() -> None:
     other = TabularLearner(problem.support, Method("eb-ssp"), loss_floor=0.0)
     with pytest.raises(InputError, match="ContextBlind"):
         play(problem, other, Cyclic([[0.5, 0.5]]), episodes=1)
-
-
-def test_a_world_that_the_support_does_not_allow_is_refused() -> None:
-    problem = dense_random(2, context_size=1)
-    with pytest.raises(InputError, match="other states or actions"):
-        play(problem, TabularLearner(ONE, Method("eb-ssp"), loss_floor=0.0), ONCE, episodes=1)
-    narrow = Support.from_pairs([{0: [0, 2], 1: [0, 1, 2]}, {0: [0, 1, 2], 1: [0, 1, 2]}])
-    with pytest.raises(InputError, match="state 0, action 0 may lead to state 1"):
-        play(problem, TabularLearner(narrow, Method("eb-ssp"), loss_floor=0.0), ONCE, episodes=1)
 
 
 def test_steps_that_cannot_be_change_nothing() -> None:

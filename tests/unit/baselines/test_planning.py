@@ -96,15 +96,6 @@ def test_planning_again_after_a_few_steps_is_planning_from_scratch(seed: int) ->
     assert learner.main.iteration.policy.tolist() == cold.main.iteration.policy.tolist()
 
 
-@pytest.mark.parametrize(("number", "gamma"), [(1, 1.0), (4, 0.5), (100, 0.1)])
-def test_the_first_attempt_of_episode_k_ends_with_probability_one_less_root_k(number: int, gamma: float) -> None:
-    case, other = planned(2), planned(2)
-    case.episode.progress["number"] = number
-    assert begin_attempt.python(case.constants, case.learner, case.episode, SWEEPS)
-    assert case.learner.totals["retries"] == 0
-    assert case.episode.progress["limit"] == attempt_length.python(other.learner, other.learner.main, gamma, SWEEPS)
-
-
 def test_an_attempt_longer_than_all_sweeps_does_not_come_to_an_end() -> None:
     case = planned(2)
     case.episode.progress["number"] = 10**12  # 1 / sqrt(k) = 1e-6 takes more than a few powers

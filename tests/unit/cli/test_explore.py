@@ -1,7 +1,5 @@
 """``goalbound explore``: what it takes, and what it says of the rest."""
 
-import sys
-
 import pytest
 
 from goalbound import LRCSSP, widths
@@ -52,30 +50,6 @@ def test_problems_records_and_learners_become_pages(capsys, files, monkeypatch, 
     assert (code, out) == (0, "deep/page.html")
     assert shown in (files / out).read_text(encoding="utf-8")
     assert ("again" in err) == (words[0] == "run.parquet" and "--records" not in words)
-
-
-def test_plug_ins_and_problems_in_files_are_found_in_the_current_folder_and_beside_the_spec(
-    capsys, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    treatment_ladder(2, markers=1).save(tmp_path / "ladder.npz")
-    (tmp_path / "explored_habit.py").write_text(
-        "import goalbound\n@goalbound.plugin\ndef habit(problem, *, rng):\n"
-        "    return goalbound.GreedyRidge(problem.support, problem.context_size, loss_floor=0.1)\n"
-    )
-    (tmp_path / "habits.toml").write_text(
-        'name = "habits"\nepisodes = 5\nseeds = 1\n[[problems]]\nuse = "ladder.npz"\n'
-        '[[learners]]\nuse = "explored_habit:habit"\n'
-    )
-    allowed = ("--plugin", "explored_habit")
-    assert main(["run", "habits.toml", *allowed]) == 0
-    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(tmp_path)])
-    for target in ("out/habits", "habits.toml"):
-        sys.modules.pop("explored_habit", None)
-        code, out, err = explore(capsys, target, *allowed, "--out", "page.html")
-        assert (code, out.splitlines()[-1]) == (0, "page.html"), err
-        assert "ladder.npz" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize(

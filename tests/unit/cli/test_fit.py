@@ -10,6 +10,8 @@ import pytest
 from goalbound import LRCSSP, LossScale, load_learner
 from goalbound.adapters.covariates import CovariateLearner
 from goalbound.learners.ridge import GreedyRidge
+from goalbound.problems import incident_recovery
+from goalbound.problems.incidents import runbook
 from tests.support.log_files import OPTIONS, write_incidents
 
 pytest.importorskip("tomli_w", reason="the registry of learners needs the extra experiments")
@@ -66,19 +68,58 @@ def test_options_go_before_the_file(folder, run, learned):
     assert learner.support.triples == 53  # that of the problem, not only what was seen
 
 
-def test_without_a_file_options_say_all(folder, run, learned):
-    code, out, err = run(
-        "fit", "log.csv", "--loss", "minutes", "--unit", "min", "--cap", "60", "--loss-floor", "2", "--goal",
-        "recovered", "--out", "l.npz", "--json",
-    )  # fmt: skip
+AROUND = """[guard]
+after_steps = 9
+after_loss = 150
+[guard.runbook]
+detected = "investigate"
+"bad release" = "roll back"
+overloaded = "fail over"
+"failed node" = "fail over"
+degraded = "restart"
+down = "page expert"
+[monitor]
+window = 50
+"""
+
+
+def test_a_guard_and_a_monitor_are_around_the_learner_while_it_learns_the_log(folder, run):
+    (folder / "how.toml").write_text(OPTIONS + AROUND)
+    words = ("--learner", "greedy-ridge", "--support", "incident-recovery", "--json")
+    code, out, err = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz", *words)
     assert (code, err) == (0, "")
-    said = json.loads(out)
-    assert said["cases"] == 60
-    assert said["unit"] == "min"
-    assert said["support_inferred"]
-    assert said["out"] == "l.npz"
-    assert learned[0][0].context_size == 1
-    assert load_learner(folder / "l.npz").loss_scale == LossScale("min", cap=60)
+    steps = len((folder / "log.csv").read_text().splitlines()) - 1
+    monitor = load_learner(folder / "learner.npz").inner
+    assert (monitor.detector.steps, len(monitor._last_steps().pairs)) == (steps, 50)
+    assert monitor._cases == 60
+    assert (monitor.inner.after_steps, monitor.inner.after_loss) == (9, 2.5)
+    assert monitor.inner.runbook.tolist() == runbook(incident_recovery()).tolist()
+    assert json.loads(out)["changes"] == []
+
+
+def test_a_change_within_the_log_is_printed(folder, run):
+    write_incidents(folder / "log.csv", 400)
+    (folder / "how.toml").write_text(OPTIONS + "[monitor]\nrun_length = 2\n")
+    words = ("--learner", "greedy-ridge", "--support", "incident-recovery")
+    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz", *words)
+    assert code == 0
+    assert "- state" in out
+    assert "relearned() gives a learner" in out
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ("[guard]\nafter_steps = 3\n", 'runbook: policy has no action for state 0 ("detected")'),
+        ("[guard.runbook]\ndetected = 'wait'\n", "runbook: "),
+        ("[monitor]\nrun_length = 0.5\n", "run_length is 0.5"),
+    ],
+)
+def test_tables_of_guards_and_monitors_that_cannot_be_are_refused(tables, said, folder, run):
+    (folder / "how.toml").write_text(OPTIONS + tables)
+    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--out", "l.npz", "--support", "incident-recovery")
+    assert code == 2
+    assert said in err
 
 
 def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned):
@@ -88,20 +129,6 @@ def test_a_learner_that_is_there_is_replaced_only_on_demand(folder, run, learned
     assert code == 2
     assert "learner.npz" in err
     assert run(*words, "--overwrite")[0] == 0
-
-
-def test_skipped_rows_are_counted(folder, run):
-    write_incidents(folder / "log.csv", changes={("minutes", 3): "much", ("hour", 9): ""})
-    code, _, err = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html")
-    assert code == 2
-    assert err == (
-        "goalbound: log.csv: row 3 (line 5), column \"minutes\": 'much' is not a number "
-        "(--errors skip leaves such rows out and lists them)\n"
-    )
-    assert not (folder / "page.html").exists()
-    code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--report", "page.html", "--errors", "skip")
-    assert code == 0
-    assert "skipped: 1 for hour, 1 for minutes" in out
 
 
 @pytest.mark.parametrize(
@@ -188,7 +215,7 @@ def test_maps_are_compared_beside_that_of_the_file_and_none(folder, run):
     (folder / "maps.toml").write_text(MAPS)
     code, out, err = run("fit", "log.csv", "--map", "how.toml", "--compare", "maps.toml", "--chart", "maps.png")
     assert (code, err) == (0, "")
-    table = out.partition("map      components  log score")[2]
+    table = out.partition("map      components")[2]
     assert [line.split()[:2] for line in table.splitlines()[2:6]] == [
         ["none", "1"], ["map", "12"], ["traffic", "3"], ["hour", "2"],
     ]  # fmt: skip

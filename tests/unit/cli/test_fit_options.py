@@ -84,3 +84,22 @@ def test_a_file_is_described_after_it_was_checked(tmp_path):
     path.write_text(TICKETS.replace("[0, 10]", "[10, 0]"))
     with pytest.raises(InputError, match="ascend"):
         described(str(path))
+
+
+GUARDED = """[guard]
+after_steps = 9
+after_loss = 75
+[guard.runbook]
+open = "answer"
+[monitor]
+window = 500
+"""
+
+
+def test_tables_say_what_is_around_the_learner(read):
+    found = read(TICKETS + GUARDED)
+    assert found.guard == {"after_steps": 9, "after_loss": 75, "runbook": {"open": "answer"}}
+    assert found.monitor == {"window": 500}
+    assert (read(TICKETS).guard, read(TICKETS).monitor) == (None, None)
+    with pytest.raises(InputError, match=r"\[monitor\] 'run' is no key; there are run_length, window"):
+        read(TICKETS + "[monitor]\nrun = 500\n")

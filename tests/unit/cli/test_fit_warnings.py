@@ -69,13 +69,3 @@ def test_a_loss_floor_that_losses_contradict_is_a_warning_and_no_proof(folder, r
     found = json.loads(run(*words, "--loss-floor", "30", "--overwrite", "--json")[1])
     assert any("contradict the loss floor" in one for one in found["warnings"])
     assert found["caveats"] == ["the losses of the log contradict the loss floor that was declared"]
-
-
-@pytest.mark.parametrize("option", ["--out", "--report"])
-def test_a_folder_that_is_missing_is_named_before_the_log_is_read(folder, run, option):
-    code, _, err = run("fit", "no.csv", option, "sub/file.npz")
-    assert (code, err) == (
-        2, "goalbound: sub/file.npz: the folder sub does not exist; make it first, or write elsewhere\n"
-    )  # fmt: skip
-    (folder / "sub").write_text("")
-    assert "the folder sub is no folder" in run("fit", "no.csv", option, "sub/file.npz")[2]

@@ -47,26 +47,6 @@ def test_a_problem_is_converted_and_reads_back(run, tmp_path, drn):
     assert np.array_equal(load(tmp_path / "calm.drn").losses, CATALOG["demo"].make().component(0).losses)
 
 
-def test_files_that_are_no_models_or_need_a_word_more_are_one_line_too(run, tmp_path, drn, monkeypatch):
-    (tmp_path / "text.npz").write_text("hello\nworld")
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "plain").write_text("hello")
-    monkeypatch.chdir(tmp_path)
-    for words, message in (
-        (["text.npz"], "text.npz: this is not a complete npz file"),
-        (["folder"], "folder is a directory"),
-        (["plain"], "plain: neither its bytes nor its suffix match a format"),
-        ([drn], 'there are "time", "fuel"; name it with --loss'),
-        ([drn, "--loss", "money"], 'no reward model is called "money"'),
-        ([drn, "--loss", "time", "--goal", "x"], 'no label is called "x"'),
-        ([drn, "--loss", "time", "--context", "1"], "this problem has no context; leave --context out"),
-        ([drn, "--set", "rows=1"], "is a file; --set is for built-in problems"),
-    ):
-        code, out, err = run("solve", *words)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert message in err
-
-
 @pytest.mark.parametrize("command", ["solve", "check", "convert"])
 def test_a_file_above_the_limit_is_read_with_the_option_that_the_error_names(run, tmp_path, command):
     path = tmp_path / "a.npz"

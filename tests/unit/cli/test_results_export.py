@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from goalbound.experiments import load
 
@@ -24,18 +23,3 @@ def test_the_exported_summary_is_summary_csv(done, run):
     before = Path("out/small/summary.csv").read_bytes()
     assert run("export", "out/small", "--csv", "summary", "--out", "data/here")[0] == 0
     assert Path("data/here/summary.csv").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["out/small"], "nothing to export; say --csv curves"),
-        (["out/small", "--csv", "curve"], "invalid choice: 'curve'"),
-        (["out/none", "--csv", "curves"], "out/none"),
-    ],
-)
-def test_wrong_words_are_one_line(words, message, done, run):
-    code, out, err = run("export", *words)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert err.count("\n") == 1

@@ -50,15 +50,6 @@ def test_the_json_of_all_contexts_agrees_with_the_planner_to_the_bit(run):
     assert calm == {"proper": False, "may_never_arrive_from": list(range(8)), "steps_from_start": "Infinity"}
 
 
-def test_people_see_twenty_states_unless_they_ask_for_all(run):
-    _, short, _ = run("solve", "demo", "--context", "calm")
-    _, whole, _ = run("solve", "demo", "--context", "calm", "--all")
-    assert short.count("\nrow ") == 20
-    assert "... and 3 more states (--all shows them)" in short
-    assert whole.count("\nrow ") == 23
-    assert "more state" not in whole
-
-
 def test_values_of_a_file_are_in_its_own_unit_and_as_losses(run, drn):
     _, out, _ = run("solve", drn, "--loss", "time")
     assert "a loss of 1 is 512 of it" in out  # the power of two above 300

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from goalbound import load_learner
 from goalbound.cli import main
-from tests.support.incidents_at_work import changed, greedy
+from tests.support.incidents_at_work import greedy
 from tests.support.stores import Handled, drawing, open_store
 
 
@@ -97,23 +96,3 @@ def test_what_cannot_be_done_is_said_in_one_line(folder, capsys, words, code, me
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-def test_an_alarm_leads_to_a_challenger_and_a_learner_to_a_file(tmp_path, capsys):
-    folder = str(tmp_path / "store")
-    changed().save(tmp_path / "learner.npz")
-    assert main(["store", "create", folder, "recovery", "--learner", str(tmp_path / "learner.npz")]) == 0
-    capsys.readouterr()
-    assert main(["store", "status", folder]) == 0
-    assert f"goalbound store relearn {folder} recovery" in capsys.readouterr().out
-    assert main(["store", "relearn", folder, "recovery", "--as", "fresh"]) == 0
-    assert "follows recovery; goalbound store promote" in capsys.readouterr().out
-    assert main(["store", "promote", folder, "fresh"]) == 0
-    assert main(["store", "save-learner", folder, "recovery", str(tmp_path / "now.npz")]) == 0
-    assert load_learner(tmp_path / "now.npz").alarms == ()
-    assert main(["store", "relearn", folder, "recovery"]) == 2
-    assert "has noticed no change" in capsys.readouterr().err
-    assert main(["store", "save-learner", folder, "recovery", str(tmp_path / "now.npz")]) == 2
-    assert "exists; give the name of a new file" in capsys.readouterr().err
-    assert main(["store", "save-learner", folder, "recovery"]) == 2
-    assert main(["store", "promote", folder, "fresh", "more"]) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goalbound.experiments.changes import IDENTICAL, NO_SHARED_SEED, Change, Changes, compare
+from goalbound.experiments.changes import IDENTICAL, Changes, compare
 from goalbound.experiments.results import Results
 from goalbound.experiments.spec import ExperimentSpec
 from tests.support import synthetic
@@ -53,29 +53,6 @@ def test_a_change_on_all_seeds_has_its_sign_and_its_interval(after, verdict):
     assert group.after - group.before == pytest.approx(group.change.mean)
     assert group.change.low <= group.change.mean <= group.change.high
     assert (group.change.low > 0.0) == (after > 1.0)
-
-
-def test_only_seeds_of_both_folders_count():
-    group = only(compare(results({"A": 1.0}, seeds=3), results({"A": 2.0}, seeds=8)))
-    assert group.seeds == (0, 1, 2)
-    assert group.verdict == "not told apart"
-    assert group.change.low is None
-    one = only(compare(results({"A": 1.0}, seeds=1), results({"A": 2.0})))
-    assert one.verdict == "one seed"
-    before, after = results({"A": 1.0}, seeds=1), results({"A": 1.0}, seeds=2)
-    none = only(compare(before, Results(after.spec, after.folder, after.runs[1:], after.records[1:])))
-    assert (none.verdict, none.seeds, none.change) == (NO_SHARED_SEED, (), None)
-
-
-def test_keys_of_the_spec_that_differ_are_named():
-    learners = [{"use": "lr-cssp", "scale": 0.1}, {"use": "random", "label": "any"}]
-    changes = compare(results({}), results({}, spec={"seeds": 4, "learners": learners}))
-    assert changes.spec == (
-        Change("seeds", 8, 4),
-        Change("learners[lr-cssp].scale", None, 0.1),
-        Change("learners[any].use", None, "random"),
-        Change("learners[any].label", None, "any"),
-    )
 
 
 def test_all_learners_are_corrected_jointly():

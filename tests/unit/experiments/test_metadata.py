@@ -56,16 +56,6 @@ def test_the_grid_of_contexts_is_on_the_simplex(size: int, points: int) -> None:
     assert (grid >= 0.0).all()
 
 
-def test_learners_that_do_not_tell_and_large_problems_have_no_policies() -> None:
-    assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["policies"] is None
-    assert run(spec_of({"use": "clairvoyant"}, episodes=1)).metadata["actions"] is None
-    long = {"use": "long-corridor", "length": 301}
-    record = run(spec_of({"use": f"{HERE}:given"}, problems=[long], episodes=1))
-    assert record.metadata["policies"] is None
-    assert record.metadata["problem"]["states"] == 301
-    assert record.metadata["problem"]["loss_bound"] is None  # nobody asked for it, and it may take long
-
-
 def test_the_facts_say_what_was_used() -> None:
     record = run(RUNS["lr-cssp"])
     settings, problem = record.metadata["settings"], record.metadata["problem"]

@@ -122,14 +122,6 @@ def test_a_module_beside_the_spec_is_found_from_anywhere_with_all_that_it_import
     assert sys.modules["walks"].__file__ == str(place / "walks.py")
 
 
-def test_a_class_may_be_a_plug_in_but_what_inherits_from_it_is_none_by_itself(place, capsys):
-    assert main(["check", str(spec_of(place, "walks:Walk")), "--plugin", "walks"]) == 0
-    capsys.readouterr()
-    for use in ("walks:Inherited", "walks:unmarked", "walks:RandomWalk", "walks:number"):
-        assert main(["check", str(spec_of(place, use)), "--plugin", "walks"]) == 2
-        assert "is not marked as a plug-in; mark it with @goalbound.plugin" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("use", [":call", "walks:", "walks:walk:er", "..walks:walk", "walks:a.b", "os.path :join"])
 def test_what_is_no_import_path_is_refused(place, use):
     with pytest.raises(InputError, match=r"learners\[0\].use: .* is not an import path; write package.module:function"):

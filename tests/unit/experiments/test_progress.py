@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from goalbound.experiments.progress import Bars, Event, JsonLines, Lines, progress_reporter
+from goalbound.experiments.progress import Event, JsonLines, Lines
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import HERE, small_spec
 from tests.support.sweep_events import STORY
@@ -11,11 +11,6 @@ from tests.support.sweep_events import STORY
 pytest.importorskip("pydantic")
 pytest.importorskip("pyarrow")
 pytest.importorskip("joblib")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def given(progress, story=STORY):
@@ -47,16 +42,6 @@ def test_json_is_one_object_per_line_without_nan():
     assert [line["event"] for line in lines] == ["sweep", "reused", "started", "finished", "finished", "failed", "done"]
     assert lines[3] == {"event": "finished", "id": "a", "label": "one [red]", "expected_regret": None}
     assert lines[-1]["failed"] == 1
-
-
-def test_bars_end_with_a_plain_line_and_do_not_take_labels_for_markup():
-    stream = Terminal()
-    progress = progress_reporter(stream)
-
-    assert isinstance(progress, Bars)
-    given(progress)
-    assert "one [red]: expected regret 5" in stream.getvalue()
-    assert "ended after 3.0 s" in stream.getvalue().splitlines()[-1]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

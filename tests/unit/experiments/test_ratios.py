@@ -57,14 +57,3 @@ def test_those_who_know_the_problem_and_those_without_a_record_take_no_part() ->
         "one": [group("calm", [8.0]), group("seer", [0.0], guarantee=ORACLE), group("failed", [])]
     })  # fmt: skip
     assert [(one.learner, one.mean_ratio) for one in found] == [("calm", 1.0)]
-
-
-def test_only_problems_whose_labels_match_are_compared() -> None:
-    groups = [group("calm", [2.0], problem=one) for one in ("grid (seed 1)", "grid (seed 2)", "road")]
-    for patterns, left in (
-        (["grid*"], ["grid (seed 1)", "grid (seed 2)"]),
-        (["*(seed ?)", "road"], ["grid (seed 1)", "grid (seed 2)", "road"]),
-        (["GRID*"], []),
-    ):
-        found = learner_ratios({"one": groups}, problems=patterns)
-        assert [list(one.regret) for one in found] == ([left] if left else [])

@@ -9,7 +9,7 @@ import pytest
 
 from goalbound.errors import InputError
 from goalbound.experiments import results_dir as results_dir_module
-from goalbound.experiments.results_dir import ResultsDir, read_times
+from goalbound.experiments.results_dir import ResultsDir
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.sweep import sweep
 from tests.support.sweep_cases import EventLog, records_in, small_spec
@@ -78,14 +78,3 @@ def test_a_disk_that_refuses_is_one_error_and_nothing_is_half_written(number, un
 
     assert len(sweep(small_spec(), tmp_path, workers=1).done) == 2
     assert records_in(tmp_path) == records_in(undisturbed)
-
-
-def test_times_are_read_past_torn_lines(tmp_path):
-    sweep(small_spec(seeds=1), tmp_path, workers=1)
-    times = tmp_path / "times.jsonl"
-    times.write_bytes(times.read_bytes() + b'{"id": "0123", "seco')
-
-    assert len(read_times(tmp_path)) == 2
-    sweep(small_spec(seeds=2), tmp_path, workers=1)
-    assert len(read_times(tmp_path)) == 4
-    assert read_times(tmp_path / "nowhere") == []

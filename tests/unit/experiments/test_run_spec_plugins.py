@@ -111,21 +111,6 @@ def test_an_id_changes_with_the_arrays_of_a_problem_and_the_version_of_a_learner
     assert {name for name in first if now[name] != first[name]} == changed
 
 
-def test_the_version_is_that_of_the_distribution_then_the_one_that_is_stated_then_none(place):
-    def version() -> str:
-        return spec_of().runs()[0].code["learner"]
-
-    assert version() == "walks 1.0"
-    edit("walks/__init__.py", '__version__ = "1.0"', "")
-    assert version() == "unversioned"
-    info = place / "installed" / "long_walks-2.5.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: long-walks\nVersion: 2.5\n")
-    (info / "top_level.txt").write_text("walks\n")
-    sys.path.insert(0, str(info.parent))  # `place` restores it
-    assert version() == "long-walks 2.5"
-
-
 def test_the_ids_and_records_of_our_own_are_what_they_were():
     values = {"name": "x", "episodes": 3, "problems": [{"use": "demo"}], "learners": [{"use": "clairvoyant"}]}
     (one,) = ExperimentSpec.of(values).runs()
@@ -195,22 +180,6 @@ def test_what_is_to_be_run_is_written_beside_the_records(place):
         ResultsDir("out").runs.write_text(wrong)
         with pytest.raises(InputError, match=r"runs\.json: "):
             read_runs("out")
-
-
-def test_records_of_two_versions_are_never_one_group(place):
-    words = ["run", "theirs.toml", "--plugin", "walks", "--workers", "1", "--quiet", "--out", "out"]
-    assert main(words) == 0
-    edit("walks/__init__.py", "1.0", "1.1")
-    edit("walks/world.py", "[0.9, 0.1]", "[0.8, 0.2]")
-    forget()
-    assert main(words) == 0
-    Path("out/runs.json").unlink()  # then a report has the records alone, and they are of both
-    assert main(["report", "out"]) == 0
-    groups = json.loads(Path("out/summary.json").read_text())["groups"]
-    assert {group["learner"] for group in groups} == {"walk (code walks 1.0)", "walk (code walks 1.1)", "clairvoyant"}
-    assert len({group["problem"] for group in groups}) == 2
-    assert {len(group["problem"]) for group in groups} == {len("lane (code 01234567)")}
-    assert all(group["seeds"] == [0, 1] for group in groups)
 
 
 def test_everything_of_a_problem_that_a_record_shows_is_in_its_digest():

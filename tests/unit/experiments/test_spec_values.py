@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from goalbound.cli import main
-from goalbound.errors import InputError
-from goalbound.experiments.spec import MAX_RUNS, ExperimentSpec
+from goalbound.experiments.spec import MAX_RUNS
 
 SPEC = """
 name = "small"
@@ -83,12 +82,3 @@ def test_a_file_that_cannot_be_is_reported_in_one_line(given: Any, command: str,
     said = given(command, "small.toml")
     assert "small.toml: " in said
     assert words in said
-
-
-def test_an_experiment_of_too_many_runs_is_refused_before_they_are_listed() -> None:
-    values = {
-        "name": "wide", "episodes": 1, "seeds": 1000, "problems": [{"use": "demo"}], "learners": [{"use": "lr-cssp"}],
-        "grid": {"learners.scale": [0.1] * 100, "learners.delta": [0.1] * 100},
-    }  # fmt: skip
-    with pytest.raises(InputError, match="this experiment has up to 10000000 runs; at most 1000000 fit in one"):
-        ExperimentSpec.of(values)

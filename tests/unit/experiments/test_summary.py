@@ -46,18 +46,6 @@ def test_a_curve_has_the_mean_and_a_band_at_each_mark():
     np.testing.assert_allclose(curve.high, 3.0 * np.sqrt(curve.episode))
 
 
-def test_learners_are_compared_seed_by_seed():
-    noise = [0.0, 100.0, 50.0, 80.0]
-    ours = [record(run_spec("A", seed=seed), flat(10.0 + noise[seed])) for seed in range(4)]
-    theirs = [record(run_spec("B", seed=seed), flat(13.0 + noise[seed] + seed)) for seed in range(4)]
-    summary = summarize([*ours, *theirs])
-    (difference,) = summary.differences
-    # The differences are 3, 4, 5, 6 though the regrets of one learner differ by 100.
-    assert difference.difference.mean == 4.5
-    assert difference.difference.values == (3.0, 4.0, 5.0, 6.0)
-    assert (difference.better, difference.worse, difference.wins) == ("A", "B", 4)
-
-
 def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():
     runs = [record(run_spec("A", seed=seed), flat(10.0)) for seed in (0, 1, 2)]
     runs += [record(run_spec("B", seed=seed), flat(20.0)) for seed in (0, 2)]
@@ -66,17 +54,6 @@ def test_only_common_seeds_are_paired_and_what_is_missing_is_listed():
     assert summary.groups[1].missing == (1,)
     assert [str(one) for one in summary.missing] == ["B on P, C: no record of seed 1"]
     assert "2 of 3" in summary.table(width=120)
-
-
-def test_different_things_of_one_label_are_distinguished_by_their_settings():
-    specs = [run_spec(settings={"scale": scale, "delta": 0.1}, label="LR") for scale in (1.0, 0.1)]
-    summary = summarize([record(spec, flat(10.0)) for spec in specs])
-    assert [group.learner for group in summary.groups] == ["LR (scale 1.0)", "LR (scale 0.1)"]
-    assert len(summary.differences) == 1
-    longer = [record(run_spec(episodes=episodes), flat(1.0)) for episodes in (100, 200)]
-    groups = summarize(longer).groups
-    assert [group.problem for group in groups] == ["P (episodes 100)", "P (episodes 200)"]
-    assert summarize(longer).differences == ()
 
 
 def test_coverage_terms_and_bounds_are_those_of_the_watched_runs():

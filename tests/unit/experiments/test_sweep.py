@@ -159,38 +159,6 @@ def _lives_after(seconds: float, pid: int) -> bool:
 
 
 @posix
-def test_a_record_that_was_half_written_when_all_was_killed_leaves_no_trace(undisturbed, tmp_path):
-    ended = _python(
-        """
-whole, written = folders.atomic_write, []
-from contextlib import contextmanager
-@contextmanager
-def half(path):
-    with whole(path) as file:
-        yield file
-        if Path(path).suffix == ".parquet":
-            written.append(path)
-            if len(written) == 2:
-                file.truncate(1000)
-                file.flush()
-                kill()
-folders.atomic_write = half
-sweep(small_spec(), folder, workers=1)
-""",
-        tmp_path,
-    )
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert len(records_in(tmp_path)) == 1
-    assert len(list((tmp_path / "records").iterdir())) == 2
-
-    result = sweep(small_spec(), tmp_path, workers=1)
-
-    assert len(result.reused) == 1
-    assert records_in(tmp_path) == records_in(undisturbed)
-    assert len(list((tmp_path / "records").iterdir())) == 4
-
-
-@posix
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_one_process_keeps_finished_runs_and_the_rest_gives_the_same_bytes(undisturbed, tmp_path):
     ended = _python(

@@ -48,17 +48,6 @@ def test_numbers_may_be_one_for_all_components_or_one_each() -> None:
     assert problem.loss_scale == 10.0
 
 
-def test_each_kind_of_builder_builds_its_kind() -> None:
-    contextual = Builder(components=2)
-    contextual.add("sick", "rest", loss=0.5, to={"goal": 1})
-    with pytest.raises(InputError, match=r"build it with linear_cssp\(\)"):
-        contextual.ssp()
-    with pytest.raises(InputError, match=r"this builder has no components; say Builder\(components=\[...\]\)"):
-        clinic().linear_cssp()
-    with pytest.raises(InputError, match="components is 0; a contextual problem has at least one"):
-        Builder(components=0)
-
-
 @pytest.mark.parametrize(
     ("pair", "message"),
     [

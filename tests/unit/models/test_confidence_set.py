@@ -68,12 +68,6 @@ def test_a_problem_that_leads_where_the_support_does_not_is_not_plausible() -> N
         assert plausible.contains(SSP(Support.full(2, 1), [0.5, 0.5], rows)) == inside
 
 
-def test_a_row_that_lacks_mass_where_the_goal_cannot_follow_is_an_error() -> None:
-    narrow = Support.from_pairs([{0: [1, 2]}, {0: [0, 1]}])
-    with pytest.raises(InputError, match=r"state 1, action 0: the row sums to 0\.9, and the pair cannot lead"):
-        BallSet(narrow, [0.0, 0.0], [1.0, 1.0], [0.5, 0.0, 0.5, 0.4], [0.1, 0.1])
-
-
 def test_a_problem_on_other_pairs_is_an_error() -> None:
     other = SSP.dense([[0.1, 0.1]], [[[0.5, 0.5], [0.0, 1.0]]])
     for ask in (made().contains, made().distances):

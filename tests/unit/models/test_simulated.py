@@ -130,19 +130,6 @@ def arrays(start: int, code: int) -> EnvironmentArrays:
     return EnvironmentArrays(components_of(WALK), start, np.array([[0.25], [0.75]]), code, 0.0, 1e-9)
 
 
-def test_a_step_draws_where_it_leads_and_then_what_it_loses() -> None:
-    optimal = np.array([1.0, 0.5, 0.0])
-    context = np.array([0.5, 0.5])  # of state 0: mean 3/8; 1/4 stays, 1/2 goes on, 1/4 arrives
-    numbers = Numbers(0.3, 0.37, 0.9)
-    first = kernels.env_step.python(arrays(0, BERNOULLI), 0, 0, context, optimal, numbers)
-    # The gap is that of the mean: 3/8 + 1/4 + 1/4 - 1 is -1/8, and such values are not optimal.
-    assert first[:2] == (1, 1.0)
-    assert np.isnan(first[2])
-    optimal[0] = 0.75  # 3/8 + 3/16 + 1/4 - 3/4
-    assert kernels.env_step.python(arrays(0, DETERMINISTIC), 0, 0, context, optimal, numbers) == (2, 0.375, 0.0625)
-    assert numbers.left == []
-
-
 def test_a_start_that_is_given_draws_nothing() -> None:
     numbers = Numbers(0.25)
     assert kernels.first_state.python(arrays(1, DETERMINISTIC), np.array([0.5, 0.5]), numbers) == 1

@@ -26,10 +26,6 @@ def built(**changes: object) -> Support:
     return Support(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def test_from_pairs_sorts_actions_and_next_states_and_drops_repeats() -> None:
-    assert Support.from_pairs([{0: [1, 0, 1]}, [(2, [2, 0]), (0, [2])]]) == built()
-
-
 def test_full_has_every_pair_and_leads_everywhere() -> None:
     support = Support.full(2, 3)
     assert (support.states, support.actions, support.pairs, support.triples) == (2, 3, 6, 6 * 3)
@@ -154,16 +150,6 @@ def test_names_that_are_no_support_are_refused_with_the_place(pairs: Any, messag
 def test_the_goal_of_a_log_is_no_state_of_the_support() -> None:
     with pytest.raises(InputError, match='"closed" is the goal'):
         Support.from_names({"closed": {"open": ["goal"]}}, goal="closed")
-
-
-def test_where_a_state_is_not_found_the_goal_is_named_too() -> None:
-    support = Support.from_names(TICKETS, goal="closed")
-    with pytest.raises(
-        InputError, match='no state is called "clsed"; there are "new", "waiting", and the goal is "closed"'
-    ):
-        support.state("clsed")
-    with pytest.raises(InputError, match=r'no action is called "aks"; there are "answer", "ask", "escalate"$'):
-        support.action("aks")
 
 
 def test_the_goal_answers_to_its_own_name_and_to_goal() -> None:

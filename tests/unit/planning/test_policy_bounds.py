@@ -171,22 +171,6 @@ def test_a_known_row_that_sums_to_a_little_more_than_one_has_bounds_without_a_wa
     assert found.status is Status.CONVERGED
 
 
-def test_bounds_that_no_float_holds_are_not_said_to_have_converged() -> None:
-    support = Support.from_pairs([{0: [0, 1]}])
-    sets = IntervalSet(support, [5e-324], [5e-324], [0.25, 0.5], [0.5, 0.75])
-    found = policy_bounds(sets, [0])  # 4 / 3 to 2 times the least float
-    assert found.lower[0] == 5e-324
-    assert found.upper[0] >= 1e-323
-    assert found.status is Status.ROUNDING
-
-
-@pytest.mark.parametrize("scale", [1.0, 2.0**-700])
-def test_where_no_model_arrives_the_lower_bound_is_infinite_at_any_scale(scale: float) -> None:
-    support = Support.from_pairs([{0: [0]}, {0: [2]}])
-    found = policy_bounds(IntervalSet(support, [scale] * 2, [scale] * 2, [1.0] * 2, [1.0] * 2), [0, 0])
-    np.testing.assert_allclose(found.lower, [np.inf, scale, 0.0])
-
-
 @pytest.mark.parametrize("loss", [1e-130, 1e-150, 1e-170, 1e-300])
 @pytest.mark.filterwarnings("error")
 def test_a_loss_whose_square_is_no_float_has_a_bound_in_balls(loss: float) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from functools import partial
 from math import log, pi, sqrt
 from typing import Any
@@ -87,15 +85,6 @@ def test_an_audit_changes_nothing_that_the_learner_plays_in_either_loop(name: st
             np.testing.assert_array_equal(getattr(history, column), getattr(alone, column), err_msg=column)
         reports.append(history.diagnostics)
     same(*reports)
-
-
-def test_an_abandoned_episode_owes_its_optimal_loss_in_either_loop() -> None:
-    for compiled in (True, False):
-        learner = learner_of(SETTINGS["paper widths"])
-        history = run(learner, audit=True, compiled=compiled, step_limit=2, episodes=50)
-        assert history.abandoned.any()
-        assert history.diagnostics is not None
-        assert history.diagnostics.regret == pytest.approx(history.total_regret, abs=1e-9)
 
 
 def inside(learner: LRCSSP, problem: LinearCSSP) -> bool:
@@ -268,24 +257,3 @@ def test_misuse_is_named() -> None:
     simulation.environment = other
     with pytest.raises(InputError, match="another problem"):
         simulation.run(1)
-
-
-def test_joined_histories_have_the_diagnostics_of_the_last_part() -> None:
-    simulation = Simulation(PROBLEM, learner_of(SETTINGS["paper widths"]), Dirichlet.symmetric(2), audit=True)
-    parts = [simulation.run(3), simulation.run(4)]
-    joined = History.concatenate(parts)
-    assert joined.diagnostics is parts[1].diagnostics
-    assert joined.diagnostics is not None
-    assert joined.diagnostics.episodes == 7
-    assert joined.diagnostics.regret == pytest.approx(joined.total_regret, abs=1e-9)
-
-
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda audit: pickle.loads(pickle.dumps(audit))])
-def test_a_copy_of_an_audit_has_a_learner_of_its_own(way: Any) -> None:
-    audit = LearnerAudit(learner_of(SETTINGS["narrow widths"]), PROBLEM)
-    drive(audit, episodes=5)
-    other = way(audit)
-    assert other.learner is not audit.learner
-    same(other.report(), audit.report())
-    assert drive(other, episodes=5) == drive(audit, episodes=5)
-    same(other.report(), audit.report())

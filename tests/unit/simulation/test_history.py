@@ -58,15 +58,6 @@ def test_parts_are_joined_in_order_and_the_last_says_how_it_ended() -> None:
     assert joined.abandoned.dtype == np.bool_
 
 
-def test_parts_of_different_runs_are_not_joined() -> None:
-    with pytest.raises(InputError, match="seed 3 and 4"):
-        History.concatenate([history([1.0]), history([1.0], seed=4)])
-    with pytest.raises(InputError, match="contexts of different length"):
-        History.concatenate([history([1.0]), history([1.0], contexts=np.ones((1, 1)))])
-    with pytest.raises(InputError, match="nothing to concatenate"):
-        History.concatenate([])
-
-
 def test_a_history_is_checked_and_read_only() -> None:
     with pytest.raises(InputError, match=r"steps has shape \(2,\); it needs \[1\]"):
         history([1.0], steps=np.array([1, 2]))

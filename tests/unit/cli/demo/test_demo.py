@@ -1,18 +1,9 @@
 """``goalbound demo``."""
 
 import re
-import sys
-from argparse import Namespace
 from contextlib import nullcontext
-from io import StringIO
 
 from goalbound.cli import demo, main
-from goalbound.cli.demo import progress_reporter
-
-
-class Terminal(StringIO):
-    def isatty(self):
-        return True
 
 
 def test_ctrl_c_stops_the_demo_and_leaves_no_page(short, monkeypatch, tmp_path, capsys):
@@ -40,23 +31,6 @@ def test_the_demo_prints_the_story_and_leaves_a_page(short, tmp_path, capsys):
     assert "compiling takes another" in err
     assert re.search(r"\nLR-CSSP .* 20/20 ", err)
     assert "\x1b" not in err
-
-
-def test_quiet_is_quiet(short, tmp_path, capsys):
-    assert demo.run(Namespace(out=str(tmp_path), quiet=True)) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert "NO PATIENT IS THE AVERAGE PATIENT" in out
-
-
-def test_a_terminal_gets_a_bar(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    with progress_reporter(quiet=False) as progress:
-        progress("LR-CSSP", 1000)(500)
-    assert "━" in terminal.getvalue()
-    assert " 500/1000" in terminal.getvalue()
 
 
 def test_a_folder_that_cannot_be_made_is_one_line_before_anyone_waits(tmp_path, capsys):

@@ -1,9 +1,7 @@
 """Where states are drawn."""
 
 import numpy as np
-import pytest
 
-from goalbound.errors import ArgumentError
 from goalbound.experiments.explorer.layout import goal_distances, make_layout
 from goalbound.models import Support
 from goalbound.problems import random_cssp, windy_grid
@@ -25,17 +23,6 @@ def test_numbered_states_are_put_row_by_row_on_the_grid_that_is_asked_for():
     assert layout.goal == (3.0, 1.0)
     assert dict(layout.moves) == {0: (0, -1)}
     assert make_layout(Support.full(4, 1), grid=(2, 2)).goal is None  # a state is in the last cell
-
-
-@pytest.mark.parametrize(
-    ("grid", "said"),
-    [((1, 3), 'state 1 ("observation 5") has no place'), ((0, 3), "1 to 900 cells"), ((100, 100), "1 to 900 cells")],
-)
-def test_a_grid_that_does_not_fit_is_an_error(grid, said):
-    lake = Support.from_pairs([{0: [1]}, {0: [2]}], state_names=["observation 0", "observation 5"])
-    with pytest.raises(ArgumentError) as error:
-        make_layout(lake, grid=grid)
-    assert said in str(error.value)
 
 
 def test_a_graph_has_every_state_at_a_place_of_its_own_and_the_goal_at_the_right():

@@ -19,18 +19,6 @@ def test_the_constants_of_every_learner_stand_under_the_figure():
     assert "95% bootstrap" in said
 
 
-def test_the_users_settings_of_matplotlib_neither_matter_nor_change():
-    import matplotlib
-
-    with matplotlib.rc_context({"font.size": 30.0, "svg.hashsalt": "mine"}):
-        with style.figure_style():
-            assert matplotlib.rcParams["font.size"] == 8.0
-        with style.figure_style(font_size=10.0, font="DejaVu Serif"):
-            assert matplotlib.rcParams["font.size"] == 10.0
-            assert matplotlib.rcParams["font.family"] == ["DejaVu Serif"]
-        assert matplotlib.rcParams["font.size"] == 30.0
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -16,9 +16,7 @@ from goalbound.experiments.report import report_data, report_page
 from goalbound.experiments.run import run
 from goalbound.experiments.spec import ExperimentSpec
 from goalbound.experiments.summary import summarize
-from goalbound.learners.card import COROLLARY
 from tests.support.report_cases import case, spec
-from tests.support.synthetic import power, record, run_spec
 
 HERE = "tests.support.third_party_learner"
 PAPERS = "All constants are those of the paper."
@@ -57,18 +55,6 @@ def test_sharp_widths_are_proven_and_not_those_of_the_paper() -> None:
     assert "has a guarantee only where" not in page
 
 
-def test_the_name_of_a_setting_makes_no_guarantee() -> None:
-    theirs = record(run_spec(settings={"widths": "paper", "scale": 1.0}), power(1.0, 0.5),
-                    metadata={"settings": {"widths": "paper", "scale": 1.0, "delta": 0.1}})  # fmt: skip
-    (group,) = summarize([theirs]).groups
-    assert (group.sees, group.guarantee, group.constants) == (
-        "unknown",
-        "unknown",
-        "no guarantee is known to goalbound",
-    )
-    assert "A: no guarantee is known to goalbound" in summarize([theirs]).table(width=200)
-
-
 def test_what_a_run_writes_of_each_learner_is_what_the_command_line_lists() -> None:
     # The clairvoyant of another problem says the same; thresholds depend on the size of the contexts.
     for name in sorted(set(LEARNERS.entries) - {"kwik-rmax"}):
@@ -97,21 +83,6 @@ def test_known_steps_are_a_dash_without_a_known_test_wherever_they_are_reported(
         assert (result["known"] is not None) == (label in WITH_KNOWN_TEST)
         assert (result["numbers"]["known_share"]["mean"] is not None) == (label in WITH_KNOWN_TEST)
     assert all(np.isfinite(record.table["loss"]).all() for record in records)
-
-
-def test_where_losses_may_be_zero_the_report_promises_the_rate_of_the_corollary() -> None:
-    given = case(spec(learners=[{"use": "lr-cssp", "label": "wide"}], seeds=1))
-    promise = "The theorem promises wide K^0.5 in the long run"
-    assert promise in str(report_data(**given)["phrases"]["conclusions"])
-    for one in given["records"]:
-        one.metadata["card"]["theorem"] = COROLLARY
-    try:
-        said = str(report_data(**given)["phrases"]["conclusions"])
-    finally:
-        for one in given["records"]:
-            one.metadata["card"]["theorem"] = "Theorem regret-bound-main"
-    assert promise not in said
-    assert "The corollary, where losses may be zero, promises wide K^0.67" in said
 
 
 def test_an_adversary_refuses_a_learner_that_keeps_nothing_on_contexts_before_the_run() -> None:

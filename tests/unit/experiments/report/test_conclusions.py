@@ -52,23 +52,6 @@ def test_a_winner_without_a_guarantee_is_marked_and_a_single_bad_seed_is_reporte
     assert "Single seeds went far worse than the median: greedy on 2 of 6 seeds (100 on seed 2, median 10)." in said
 
 
-def test_growth_is_reported_of_the_first_three_and_the_promise_only_where_the_context_is_seen(said, data):
-    (growth,) = (one for one in said if one.startswith("Over the last decade"))
-    assert growth.count("for ") == 3
-    assert any(one.startswith("The theorem promises wide K^0.5 in the long run") for one in said)  # it sees contexts
-    cells = [{"use": "lr-cssp", "label": "in cells", "sees": "cell"}, {"use": "greedy-ridge", "label": "greedy"}]
-    other = report_data(**case(spec(learners=cells, seeds=1)))
-    assert not any(
-        "The theorem promises" in one for part in other["phrases"]["conclusions"] for one in part["sentences"]
-    )
-
-
-def test_three_seeds_tell_nobody_of_many_apart():
-    _, order, *_ = report_data(**given(seeds=3))["phrases"]["conclusions"][0]["sentences"]
-    assert order.startswith("No learner is significantly worse than the first. In order of regret: greedy 40, 0.1 x UC")
-    assert order.count(";") == 0
-
-
 def test_what_the_comparison_does_not_show_is_said_on_the_page(data):
     caveat = data["phrases"]["caveat"]
     assert "has no guarantee" in caveat

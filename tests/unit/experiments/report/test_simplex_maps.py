@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 
 import numpy as np
-import pytest
 
 from goalbound.experiments.report import report_data
 from tests.support.report_cases import EPISODES, case, made, result_of, spec
@@ -35,13 +34,3 @@ def test_three_components_are_a_triangle_of_cells_and_its_edge_is_not_lost(data)
     rows = np.cumsum([0, *range(12, 0, -1)])
     assert field["count"][rows[5] + 6] == EPISODES  # cell (5, 6), which has that point as a corner
     assert field["value"][rows[5] + 6] == 1.0
-
-
-def test_learned_policies_are_means_over_seeds_and_count_those_that_are_not_proper(data):
-    panel, result = result_of(data, "flat", "wide")
-    policy = result["policy"]
-    assert len(panel["policies"]["contexts"]) == len(policy["gap"]) == 41
-    assert policy["improper"] == [0] * 40 + [3]
-    assert policy["gap"][-1] is None
-    second = panel["policies"]["contexts"][20][1]
-    assert policy["gap"][20] == pytest.approx(0.3 * second**3, rel=1e-3)

@@ -213,21 +213,6 @@ def test_a_support_comes_back_from_any_archive(tmp_path):
 SPARSE = {"gram": np.zeros((1000, 30)), "visits": np.random.default_rng(0).integers(0, 2**62, 30_000)}
 
 
-def test_arrays_are_deflated_where_it_pays_and_come_back_to_the_bit(tmp_path):
-    path = tmp_path / "deflated.npz"
-    SPARSE["gram"][7, 3] = -0.0
-    write_array_file(path, HEADER, SPARSE | {"known": np.zeros(9, dtype=bool)}, deflate=("gram", "visits", "known"))
-    with zipfile.ZipFile(path) as archive:
-        types = {one.filename: one.compress_type for one in archive.infolist()}
-    assert types == {"header.json": 0, "gram.npy": zipfile.ZIP_DEFLATED, "visits.npy": 0, "known.npy": 0}
-    _, arrays = read(path, deflated=True)
-    assert all(arrays[name].tobytes() == array.tobytes() for name, array in SPARSE.items())
-    with pytest.raises(FileFormatError, match=r"gram\.npy is compressed or encrypted; goalbound stores it as it is"):
-        read(path)
-    with np.load(path, allow_pickle=False) as found:
-        np.testing.assert_array_equal(found["gram"], SPARSE["gram"])
-
-
 def test_what_is_unpacked_counts_towards_the_limit_eightfold_and_the_limit_that_is_named_suffices(tmp_path):
     path = tmp_path / "deflated.npz"
     write_array_file(path, HEADER, {"gram": SPARSE["gram"]}, deflate=("gram",))

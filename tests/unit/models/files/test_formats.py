@@ -4,9 +4,8 @@ import gzip
 
 import pytest
 
-from goalbound import LRCSSP
-from goalbound.errors import ArgumentError, FileFormatError, InputError
-from goalbound.models import SSP, LinearCSSP, Support
+from goalbound.errors import FileFormatError, InputError
+from goalbound.models import SSP, LinearCSSP
 from goalbound.models.files import load, save
 
 
@@ -67,13 +66,3 @@ def test_a_suffix_decides_only_where_the_bytes_say_nothing(tmp_path):
     with pytest.raises(FileFormatError) as caught:
         load(path)
     assert "known are" not in str(caught.value)  # the reader of DRN files complains
-
-
-def test_what_is_no_problem_is_not_written_and_the_error_says_what_to_do(tmp_path):
-    support = Support.from_names({"new": {"answer": ["goal"]}})
-    for suffix in (".npz", ".umb", ".drn"):
-        with pytest.raises(ArgumentError, match=r"problem is of the type Support; .*\[support\]"):
-            save(support, tmp_path / f"support{suffix}")
-        with pytest.raises(ArgumentError, match=r"problem is of the type LRCSSP; .*call its save\(path\)"):
-            save(LRCSSP(support, 1, loss_floor=0.1), tmp_path / f"learner{suffix}")
-    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ import lzma
 import os
 import socket
 import stat
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,25 +78,6 @@ def test_the_command_line_refuses_them_in_one_line(special, capsys, command):
         err = capsys.readouterr().err
         assert f"{path}: this is {kind}" in err
         assert err.count("\n") == 1
-
-
-@posix
-@pytest.mark.timeout(60)
-def test_pipes_in_the_folder_of_an_experiment_do_not_hang_its_report(tmp_path, capsys):
-    pytest.importorskip("pydantic")
-    pytest.importorskip("pyarrow")
-    os.mkfifo(tmp_path / "spec.toml")
-    for words in (["run", str(tmp_path / "spec.toml")], ["check", str(tmp_path / "spec.toml")]):
-        assert main(words) == 2
-        assert "spec.toml: this is a pipe" in capsys.readouterr().err
-    (tmp_path / "spec.toml").unlink()
-    (tmp_path / "spec.toml").write_text(
-        'name = "a"\nepisodes = 1\n[[problems]]\nuse = "demo"\n[[learners]]\nuse = "clairvoyant"\n'
-    )
-    (tmp_path / "records").mkdir()
-    os.mkfifo(tmp_path / "times.jsonl")
-    assert main(["report", str(tmp_path)]) == 2
-    assert "times.jsonl: this is a pipe" in capsys.readouterr().err
 
 
 @posix
@@ -185,23 +165,6 @@ def test_memory_that_does_not_suffice_is_an_error_with_a_remedy(tmp_path, monkey
     monkeypatch.setattr("goalbound.models.files.umb.tar_members", full)
     with pytest.raises(FileFormatError, match=r"a\.umb: there is not enough memory .* read it where there is more"):
         load(tmp_path / "a.umb")
-
-
-def test_the_header_that_check_reads_is_not_unpacked(tmp_path, capsys):
-    import tracemalloc
-
-    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as new:
-        new.writestr("header.json", b'{"kind": "LRCSSP"}' + b" " * (200 * MIB))
-    raw = (tmp_path / "a.npz").read_bytes()
-    size = (18 + 200 * MIB).to_bytes(4, "little")
-    (tmp_path / "a.npz").write_bytes(raw.replace(size, (18).to_bytes(4, "little")))
-    tracemalloc.start()
-    try:
-        assert main(["check", str(tmp_path / "a.npz")]) == 2
-        assert tracemalloc.get_traced_memory()[1] < 50 * MIB
-    finally:
-        tracemalloc.stop()
-    assert "compressed" in capsys.readouterr().err
 
 
 def test_an_experiment_of_megabytes_is_refused(tmp_path):

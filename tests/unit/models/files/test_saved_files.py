@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -148,30 +147,6 @@ with locked(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
 """
-
-
-def test_threads_wait_for_each_other_too(tmp_path: Path) -> None:
-    inside, most = 0, 0
-
-    def work() -> None:
-        nonlocal inside, most
-        for _ in range(20):
-            with locked(tmp_path / "file"):
-                inside += 1
-                most = max(most, inside)
-                time.sleep(0.0005)
-                inside -= 1
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
-    with locked(tmp_path / "file"), pytest.raises(TimeoutError, match=r"\.file\.lock, for 0\.05 s") as error, \
-            locked(tmp_path / "file", timeout=0.05):  # fmt: skip
-        pass
-    assert error.value.filename == str(tmp_path / "file")
 
 
 HOLD = """

@@ -2,11 +2,8 @@
 
 import dataclasses
 import gzip
-import io
-import json
 import lzma
 import math
-import tarfile
 from fractions import Fraction
 
 import numpy as np
@@ -60,23 +57,6 @@ def test_plain_gzip_and_xz_are_distinguished_by_their_bytes(tmp_path, pack):
     assert load(path) == read(tmp_path, *a_model())
 
 
-def test_a_folder_packed_by_hand_reads_the_same(tmp_path):
-    index, members = a_model()
-    dotted = {f"./{name}": data for name, data in {"index.json": json.dumps(index).encode(), **members}.items()}
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        folder = tarfile.TarInfo("./actions")
-        folder.type = tarfile.DIRTYPE
-        tar.addfile(folder)
-        for name, data in dotted.items():
-            info = tarfile.TarInfo(name)
-            info.size, info.mtime = len(data), 1.5  # a fraction forces a pax header
-            tar.addfile(info, io.BytesIO(data))
-    path = tmp_path / "packed.umb"
-    path.write_bytes(out.getvalue())
-    assert read_umb(path) == read(tmp_path, index, members)
-
-
 @settings(max_examples=60, deadline=None)
 @given(ssps(names=printable, scales=powers_of_two, uniform=True), st.booleans())
 def test_reading_gives_back_what_was_written_but_for_state_names(tmp_path_factory, problem, compress):
@@ -84,19 +64,6 @@ def test_reading_gives_back_what_was_written_but_for_state_names(tmp_path_factor
     write_umb(problem, path, compress=compress)
     nameless = dataclasses.replace(problem, support=dataclasses.replace(problem.support, state_names=None))
     assert load(path) == nameless
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=20), st.sampled_from([10.0, 100.0, 2.5, 1 / 3]))
-def test_losses_that_are_amounts_over_the_scale_come_back_to_the_bit(tmp_path_factory, amounts, scale):
-    losses = np.minimum(np.array(amounts) / 1e6, 1.0) * scale / scale
-    problem = SSP.dense([losses], [[[0.0, 1.0]] * len(losses)])
-    scaled = SSP(problem.support, problem.losses, problem.probabilities, 0, scale)
-    path = tmp_path_factory.getbasetemp() / "scaled.umb"
-    write_umb(scaled, path)
-    again = load(path)
-    assert again.loss_scale == scale
-    assert again.losses.tolist() == losses.tolist()
 
 
 def test_several_initial_states_are_equally_likely(tmp_path):

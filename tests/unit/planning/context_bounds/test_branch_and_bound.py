@@ -8,7 +8,7 @@ import pytest
 from goalbound.models import LinearCSSP
 from goalbound.planning.context_bounds import Bound, context_bounds
 from goalbound.planning.context_bounds.branch_and_bound import BoundStatus
-from tests.reference import context_grid, linear_program
+from tests.reference import context_grid
 
 
 def assert_bounds(bound: Bound, value: float, tolerance: float = 0.01) -> None:
@@ -71,17 +71,6 @@ def test_policies_that_end_only_under_their_own_component_still_give_finite_boun
     assert_bounds(found.time_bound, 2.0)
 
 
-def test_a_free_way_that_closes_at_a_corner_costs_there_only() -> None:
-    # Action 0 is free and exits with chance x: v* = 0 for x > 0 but 1 at x = 0, by action 1. Near there the best policy
-    # takes 1 / x steps, without bound.
-    found = context_bounds(exits([[0.0, 1.0], [0.0, 1.0]], [[1.0, 1.0], [0.0, 1.0]]), most_regions=60)
-    assert_bounds(found.loss_bound, 1.0)
-    assert found.loss_bound.context.tolist() == [0.0, 1.0]
-    assert found.time_bound.upper == np.inf
-    assert found.time_bound.lower >= 1000.0
-    assert found.status is BoundStatus.REGION_LIMIT
-
-
 def random_problem(seed: int, states: int = 3, actions: int = 2, size: int = 3) -> LinearCSSP:
     rng = np.random.default_rng(seed)
     rows = rng.standard_exponential((size, states, actions, states + 1)) ** 2
@@ -140,21 +129,3 @@ def test_the_summary_names_states_and_components() -> None:
     text = str(context_bounds(problem))
     assert 'largest optimal loss B* in [1, 1], lower end at state 0 ("sick"), context (1 old); converged' in text
     assert "every context has a proper policy" in text
-
-
-def test_no_context_of_frozen_lake_between_dry_and_icy_is_left_out() -> None:
-    # The largest optimal loss is 0.60 without slipping and 6.29 with success rate 1/3, but slipping now and then is
-    # worse than both: the linear program at the witness says so too.
-    gymnasium = pytest.importorskip("gymnasium")
-    from goalbound.adapters.gymnasium import from_environments
-
-    lakes = [gymnasium.make("FrozenLake-v1", success_rate=rate) for rate in (1.0, 1.0 / 3.0)]
-    problem = from_environments(lakes).problem
-    found = context_bounds(problem)
-    assert found.status is BoundStatus.CONVERGED
-    assert found.loss_bound.lower > 6.29
-    assert found.loss_bound.context.min() > 0.1
-    at_witness = linear_program.optimal_values(problem.at(found.loss_bound.context))
-    assert at_witness[found.loss_bound.state] == pytest.approx(found.loss_bound.lower, rel=1e-6)
-    for share in np.linspace(0.0, 1.0, 41):
-        assert linear_program.optimal_values(problem.at([share, 1.0 - share])).max() <= found.loss_bound.upper

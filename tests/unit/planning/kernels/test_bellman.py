@@ -92,21 +92,3 @@ def test_a_residual_that_is_no_number_is_infinite_wherever_it_stands(place: int)
     values[place] = np.nan
     out, unit = np.empty(2), np.empty(2)
     assert bellman.policy_residual.python(rows, np.array([0, 1]), values, NOTHING, 1.0, out, unit) == np.inf
-
-
-@given(st.data())
-@examples(40)
-def test_the_spread_is_half_the_variance_of_the_next_value_over_the_value(data: st.DataObject) -> None:
-    rows = data.draw(drawn.problems())
-    policy = data.draw(drawn.policies(rows, drawn.moving(rows)))
-    states, pairs = len(policy), twin.pairs_of(rows)
-    values, before = data.draw(drawn.values(states)), data.draw(drawn.vectors(states, 0.01, 1.0))
-    unit = before.copy()
-    bellman.add_value_variance.python(rows, policy, values, unit)
-    for s, i in enumerate(policy):
-        expected = before[s]
-        if i >= 0:
-            mean, variance = twin.next_value(pairs[i], twin.exactly(values))
-            # The value is the loss until the state is left and the mean of what follows.
-            expected += float(variance / (2 * (mean + Fraction(float(before[s]))))) if mean else 0.0
-        np.testing.assert_allclose(unit[s], expected, rtol=1e-12)

@@ -31,27 +31,8 @@ def test_a_sweep_solves_the_triangle_behind_it(case: tuple, backwards: bool) -> 
     np.testing.assert_allclose(largest, np.max(np.abs(found - x) / unit), rtol=1e-14)
 
 
-@given(with_vectors(2))
-def test_a_residual_is_what_is_left(case: tuple) -> None:
-    chain, rhs, x = case
-    out = np.empty(len(x))
-    kernels.chain_residual.python(chain, rhs, x, out)
-    np.testing.assert_allclose(out, rhs + twin.dense(chain) @ x - x, atol=1e-13)
-
-
 def with_clusters() -> st.SearchStrategy[tuple]:
     return drawn.chains().flatmap(lambda chain: st.tuples(st.just(chain), drawn.cluster_numbers(len(chain.stop))))
-
-
-@given(with_clusters())
-@examples(40)
-def test_coarse_factors_multiply_to_the_matrix_summed_over_clusters(case: tuple) -> None:
-    chain, cluster = case
-    coarse = drawn.room_for(chain, cluster)
-    kernels.factor_coarse.python(chain, coarse)
-    expected = twin.aggregated(twin.dense(chain), chain.exit, cluster)
-    np.testing.assert_allclose(twin.unfactored(coarse), expected, atol=1e-13)
-    assert (coarse.diagonal > 0.0).all()
 
 
 def room(states: int) -> np.ndarray:

@@ -59,10 +59,6 @@ def largest(sets: UncertaintySet, values: Floats, dual: float = 0.0) -> float:
     return float(robust_evaluation.inner_maximum.python(sets, 0, values, dual)[0])
 
 
-def least(sets: UncertaintySet, values: Floats) -> float:
-    return float(value_iteration.inner_minimum.python(sets, 0, values, 0.0, np.inf)[0])
-
-
 def worst_row(sets: UncertaintySet, values: Floats, dual: float = 0.0) -> Floats:
     _, t, added = robust_evaluation.inner_maximum.python(sets, 0, values, dual)
     row = np.zeros(int(sets.used[0]))
@@ -205,17 +201,3 @@ def test_where_values_tie_up_to_rounding_the_row_of_the_maximum_over_a_ball_is_s
     if stochastic:
         assert row.sum() == pytest.approx(1.0, abs=1e-12)
     assert row @ values == pytest.approx(largest(sets, with_ends(values)), abs=1e-9 * values.max())
-
-
-@examples(100)
-@given(box_cases())
-def test_the_minimum_by_turned_values_is_that_of_the_walk_from_value_to_value(
-    case: tuple[Floats, Floats, Floats],
-) -> None:
-    low, high, values = case
-    sets, worth = box(low, high), np.append(0.0, values)
-    out, rows = np.zeros(len(sets.losses)), np.zeros(len(sets.state))
-    robust_evaluation.optimistic_backups.python(sets, worth, np.zeros(len(sets.losses)), out, rows)
-    exact = 0.5 + least(sets, worth)
-    assert exact * (1.0 - 1e-15) - 4e-12 * values.max() <= out[0] <= exact * (1.0 + 1e-15)
-    assert rows[: len(low)] @ values == pytest.approx(exact - 0.5, abs=1e-12 * max(values.max(), 1.0))

@@ -51,17 +51,6 @@ def test_a_policy_that_wanders_is_evaluated_by_few_sweeps() -> None:
     assert slow.progress["residual"] > 0.1
 
 
-def test_an_evaluation_is_the_solution_of_the_linear_equations() -> None:
-    model = plain_model(wandering())
-    iteration = iteration_from(model, np.array([*np.full(SIDE**2, 0.5), 0.0]))
-    workspace = sparse_workspace(model)
-    assert len(workspace.coarse.first) > 4
-    for _ in range(4):  # each leaves a hundredth of the residual, which is 0.5 at first
-        assert kernels.evaluate_sparse.python(model, iteration, workspace, 1e-9)
-    np.testing.assert_allclose(iteration.values[:-1], values_by_linear_algebra(wandering()), rtol=1e-6)
-    assert iteration.values[-1] == 0.0
-
-
 def test_states_above_the_ceiling_are_as_good_as_a_goal_for_the_others() -> None:
     # The witness: a state that pays the ceiling and ends, wherever the backup is above it.
     ceiling = 120.0

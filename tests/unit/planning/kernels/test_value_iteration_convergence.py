@@ -126,21 +126,3 @@ def test_what_never_arrives_ends_at_the_ceiling(way: str, start: float) -> None:
     found = settled(model, way=way, start=start)
     assert found.iteration.values.tolist() == [20.0, 20.0, 0.2, 0.0]
     assert found.iteration.policy[2] == 4
-
-
-@examples(25)
-@given(plausible_problems(), st.booleans())
-def test_an_evaluated_policy_is_a_linear_system(sets: UncertaintySet, taking: bool) -> None:
-    sets = as_taking(sets) if taking else sets
-    states = len(sets.pair_start) - 1
-    values = np.array([*np.linspace(1.0, 2.0, states), 0.0])
-    iteration = iteration_from(sets, values)
-    chain = np.zeros((states, states))
-    for s, pair in enumerate(iteration.policy):
-        first, count = sets.next_start[pair], sets.used[pair]
-        row = np.empty(count)
-        kernels.optimistic_row.python(sets, pair, values, 0.0, row)
-        chain[s, sets.state[first : first + count]] = row
-    assert kernels.evaluate.python(sets, iteration, new_evaluation_workspace(states), 0.0)
-    exact = np.linalg.solve(np.eye(states) - chain, sets.losses[iteration.policy])
-    np.testing.assert_allclose(iteration.values, [*exact, 0.0], rtol=1e-12)

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 import re
 import signal
 import socket
@@ -14,7 +13,7 @@ import pytest
 
 from faults.world import environment
 from goalbound import GreedyRidge, LossScale
-from goalbound.errors import ArgumentError, StorageFailed, StoreLocked
+from goalbound.errors import ArgumentError
 from goalbound.serve.client import Client
 from goalbound.serve.service import server
 from goalbound.serve.service.app import Service
@@ -128,43 +127,6 @@ def test_open_cases_are_not_copied_to_compile_what_learners_run(opening, monkeyp
     monkeypatch.setattr(server, "warm_up", lambda learner: episodes.append(len(learner.open_episodes)))
     opening.run()
     assert episodes == [0]
-
-
-def test_a_store_that_stops_while_kernels_are_compiled_ends_the_process(opening, monkeypatch):
-    failures = []
-
-    def warm_up(learner):
-        def stop(engine):
-            raise StorageFailed("another process has become the leader")
-
-        with pytest.raises(StorageFailed):
-            opening._store.writer.call(stop)
-        opening._store.writer._thread.join(10)
-
-    monkeypatch.setattr(server, "warm_up", warm_up)
-    monkeypatch.setattr(server, "stop_at_once", failures.append)
-    opening.run()
-    assert failures == [opening._store.writer.failure]
-
-
-def test_a_standby_says_once_that_it_waits(tmp_path, monkeypatch, caplog):
-    tries = itertools.count()
-
-    def locked(*arguments, **options):
-        if next(tries) < 5:
-            raise StoreLocked("another process has this store open")
-        return "a store"
-
-    monkeypatch.setattr(server.Store, "open", locked)
-    monkeypatch.setattr(server.time, "sleep", lambda seconds: None)
-    service = Service(tokens=Tokens(tmp_path))
-    serving = Serving(ahead=False, standby=True)
-    opening = server._Opening("postgresql://db/cases", service, serving, fail=pytest.fail)
-    with caplog.at_level("INFO"):
-        assert opening._open() == "a store"
-    assert [record.message for record in caplog.records] == [
-        "another process leads this store; this one waits for its place"
-    ]
 
 
 def test_a_standby_answers_503_takes_over_and_its_client_goes_on(tmp_path, database):

@@ -110,22 +110,3 @@ def test_tokens_of_a_store_in_a_database_are_seen_by_a_running_service_and_stay_
     assert running.find(bearer(other)) is None
     running.close()
     desk.close()
-
-
-def test_tokens_are_changed_beside_the_leader_of_a_schema_of_their_name(postgres):
-    database = postgres.url("tokens")
-    with open_store(database):
-        tokens = Tokens(f"{database}&options=-clock_timeout%3D5s")
-        tokens.create(["admin"])
-        assert tokens
-        tokens.close()
-
-
-def test_a_database_that_refuses_a_token_is_an_error_of_the_store(database):
-    open_store(database).close()
-    with connected(database, writes=True) as other:
-        other.execute("ALTER TABLE meta ADD CHECK (key <> 'tokens')")
-    tokens = Tokens(database)
-    with pytest.raises(StoreError, match="violates check constraint"):
-        tokens.create(["admin"])
-    tokens.close()

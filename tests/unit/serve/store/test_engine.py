@@ -2,8 +2,6 @@
 
 import pytest
 
-from goalbound import LossScale, Monitored
-from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.around.contexts import ContextBlind
 from goalbound.errors import (
     ArgumentError,
@@ -22,7 +20,6 @@ from goalbound.serve.store.machine import Machine
 from goalbound.serve.store.reading import case_of, explanation
 from tests.support.incidents_at_work import greedy
 from tests.support.stores import drawing, new_engine
-from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -188,25 +185,6 @@ def test_learners_that_no_store_can_hold_are_refused(engine):
     with pytest.raises(InputError):
         engine.create("nothing", object())
     assert list(engine.machine.learners) == [1]
-
-
-def test_units_and_maps_are_those_of_the_learner(tmp_path):
-    scale = LossScale("min", cap=60)
-    learner = CovariateLearner(Hats([0, 100], clamp=True), in_units(Monitored(greedy()), scale))
-    engine = new_engine(tmp_path / "store", learner)
-    engine.begin("incidents", 25, "down", id="a")
-    engine.observe("incidents", "a", 30, "goal", step=1)
-    found = engine.machine.learners[1].learner
-    assert found.statistics.loss_sums[0].tolist() == pytest.approx([0.375, 0.125])  # 0.5 at (0.75, 0.25)
-    engine.begin("incidents", 25, "down", id="b")
-    with pytest.raises(InputError, match="above the cap"):
-        engine.observe("incidents", "b", 61, "goal", step=1)
-    engine.acknowledge("incidents")
-    engine.commit()
-    digest = engine.digest()
-    engine.rebuild()
-    assert engine.digest() == digest
-    engine.log.close()
 
 
 def test_what_was_not_committed_has_not_happened_after_a_rebuild(tmp_path):

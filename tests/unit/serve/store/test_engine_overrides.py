@@ -87,13 +87,3 @@ def test_a_challenger_learns_in_the_order_in_which_actions_begin(promoted, tmp_p
     assert rival.statistics.visits.tolist() == [0, 303]
     assert not rival.statistics.pending.any()
     engine.log.close()
-
-
-def test_the_file_of_a_learner_counts_what_is_proposed_as_missing(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("work", proving())
-        learner.begin([1.0], 0, id="a", allowed=[1])
-        learner.save(tmp_path / "work.npz")
-        found = LRCSSP.load(tmp_path / "work.npz")
-        assert found.statistics.pending.tolist() == [0, 1]
-        assert found.open_episodes == ()

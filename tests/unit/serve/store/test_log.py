@@ -81,18 +81,6 @@ def test_snapshots_are_kept_in_parts_the_newest_ones_and_the_base(log, monkeypat
             log.snapshot(seq)
 
 
-def test_what_is_written_together_is_written_as_a_whole_or_not_at_all(log):
-    def fails():
-        with log.writing():
-            log.add(some_events(2))
-            log.put_learner(1, b"file")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    assert (log.last()[0], log.learner_files()) == (0, [])
-
-
 def a_walk(case, seq, steps):
     """A case that begins, gets another proposal, and then takes so many steps of loss 0.1; every third by action 0."""
     yield Event(seq, Kind.BEGIN, 1, case, 0, None, None, 0, "{}", 1, 1.0, None, 5, b"0")

@@ -123,15 +123,6 @@ def test_commits_are_synced_and_a_stronger_setting_stays(log, database, monkeypa
         log._check_durable("FULL")
 
 
-def test_a_warning_about_a_commit_is_a_failure(log):
-    """A wait for a synchronous standby that is given up is a warning, and the commit maybe not there."""
-    log._run("CREATE FUNCTION warns() RETURNS trigger AS $$ BEGIN RAISE WARNING 'not replicated'; RETURN NEW; END $$ "
-             "LANGUAGE plpgsql")  # fmt: skip
-    log._run("CREATE TRIGGER warns AFTER INSERT ON event EXECUTE FUNCTION warns()")
-    with pytest.raises(StorageFailed, match=r"warned of the commit .not replicated"):
-        log.append(some_events(1))
-
-
 def test_without_space_nothing_is_written_and_writing_goes_on_once_there_is(log):
     raises = "BEGIN RAISE 'no space left' USING ERRCODE = '53100'; END"
     log._run(f"CREATE FUNCTION filled() RETURNS trigger AS $$ {raises} $$ LANGUAGE plpgsql")

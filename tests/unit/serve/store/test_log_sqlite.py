@@ -1,6 +1,5 @@
 """Events in SQLite; what every log does is tested in test_log.py."""
 
-import logging
 import sqlite3
 
 import pytest
@@ -33,14 +32,6 @@ def test_the_write_ahead_log_is_copied_once_it_has_grown(log):
     log.tidy(idle=False)
     assert log._written_pages == 0
     assert log._run("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[2] == log._run("PRAGMA wal_checkpoint").fetchone()[1]
-
-
-def test_a_large_snapshot_does_not_stay_in_the_write_ahead_log(log):
-    (event,) = some_events(1)
-    log.append([event])
-    log.put_snapshot(1, event.chain, {"state": bytes(2**20)}, keep=2)
-    log.tidy(idle=True)
-    assert log._written_pages == 0
 
 
 @pytest.mark.parametrize(
@@ -99,23 +90,6 @@ def test_after_an_error_of_the_disk_closing_closes_nothing(tmp_path, monkeypatch
     log.close()
     assert connection.execute("SELECT 1").fetchone() == (1,)
     SqliteLog(tmp_path / "store").close()
-
-
-def test_without_space_to_make_the_file_smaller_the_events_are_removed(log, monkeypatch, caplog):
-    log.append(some_events(3))
-    run, full = log._run, sqlite3.OperationalError("database or disk is full")
-    full.sqlite_errorcode = sqlite3.SQLITE_FULL
-
-    def without_space(statement, values=()):
-        if statement == "VACUUM":
-            raise full
-        return run(statement, values)
-
-    monkeypatch.setattr(log, "_run", without_space)
-    with caplog.at_level(logging.WARNING):
-        assert log.rebase(3) == 3
-    assert "another compact makes the file smaller" in caplog.text
-    assert list(log.events(0)) == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from goalbound import GreedyRidge, LocalOptimism, LossScale, Support
+from goalbound import GreedyRidge, LocalOptimism, Support
 from goalbound.errors import ArgumentError, LearnerError, ProjectionFailed
 from goalbound.learners.learner import RidgeLearner
 from goalbound.serve.store.events import content_of
@@ -10,7 +10,6 @@ from goalbound.serve.store.machine import Poisoned
 from goalbound.serve.store.reading import explanation
 from tests.support.incidents_at_work import contexts, greedy
 from tests.support.stores import WORLD, drawing, new_engine
-from tests.support.units import in_units
 
 CALM = [1.0, 0.0]
 
@@ -56,22 +55,6 @@ def test_a_challenger_never_changes_what_its_champion_proposes(tmp_path):
         engine.log.close()
 
 
-def test_a_challenger_that_cannot_follow_a_case_leaves_it(engine):
-    engine.create("capped", in_units(greedy(), LossScale("min", cap=0.5)), follows="incidents")
-    engine.begin("incidents", CALM, "down", id="a")
-    engine.observe("incidents", "a", 0.75, "down", step=1)  # above the cap of the challenger
-    engine.observe("incidents", "a", 0.25, "goal", step=2)
-    assert sum(visits(engine, 1)) == 2
-    assert sum(visits(engine, 2)) == 0
-    engine.create("sized", GreedyRidge(WORLD.support, 3, loss_floor=0.1), follows="incidents")
-    engine.begin("incidents", CALM, "down", id="b")
-    assert sorted(engine.machine.find(1, "b").episodes) == [1, 2]
-    engine.commit()
-    digest = engine.digest()
-    engine.rebuild()
-    assert engine.digest() == digest
-
-
 def test_a_step_outside_the_support_names_the_ways_out_and_a_move_is_one(engine):
     support = Support.from_names({"down": {"restart": ["goal"]}, "degraded": {"restart": ["goal"]}})
     engine.create("strict", GreedyRidge(support, 2, loss_floor=0.1))
@@ -80,18 +63,6 @@ def test_a_step_outside_the_support_names_the_ways_out_and_a_move_is_one(engine)
         engine.observe("strict", "a", 0.5, "degraded", step=1)
     assert engine.move("strict", "a", "degraded", step=1).name == "restart"
     assert engine.observe("strict", "a", 0.5, "goal", step=2).done
-
-
-def test_a_challenger_that_cannot_plan_does_not_stop_its_champion(engine, monkeypatch):
-    engine.create("rival", LocalOptimism(WORLD.support, 2, loss_floor=0.1), follows="incidents")
-    monkeypatch.setattr(LocalOptimism, "MOST_SWEEPS", 0)
-    engine.begin("incidents", CALM, "down", id="a")
-    engine.observe("incidents", "a", 0.1, "down", step=1)
-    assert list(engine.machine.find(1, "a").episodes) == [1]
-    engine.commit()
-    digest = engine.digest()
-    engine.rebuild()
-    assert engine.digest() == digest
 
 
 def test_a_challenger_that_cannot_learn_any_more_does_not_stop_its_champion(engine, monkeypatch):

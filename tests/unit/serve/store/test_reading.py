@@ -92,23 +92,6 @@ def test_the_open_cases_are_listed_with_their_age_and_found_by_a_part_of_their_i
     assert [case["case"] for case in open_cases(engine, "incidents", after=0, limit=9, search="3")] == ["3"]
 
 
-def test_the_database_is_asked_once_for_all_open_cases_of_a_page(engine, monkeypatch):
-    statements, run = [], engine.log._run
-
-    def noted(statement, values=()):
-        statements.append(statement)
-        return run(statement, values)
-
-    monkeypatch.setattr(engine.log, "_run", noted)
-    engine.begin("incidents", [1.0, 0.0], "down", id="new")  # waits for the commit
-    statements.clear()
-    cases = open_cases(engine, "incidents", after=0, limit=9)
-    assert [case["case"] for case in cases] == ["0", "1", "2", "3", "4", "new"]
-    assert all(case["since"] and case["context"] for case in cases)
-    assert len(statements) == 1
-    assert open_cases(engine, "incidents", after=0, limit=9, search="none") == []
-
-
 def by_runbook():
     """The learner inside has learned to restart, and the runbook pages."""
     learner = Apprentice(LRCSSP(BEFORE.support, 2, loss_floor=0.1), RUNBOOK, margin=-5.0)
@@ -152,17 +135,3 @@ def test_what_is_explained_is_what_was_proposed_in_the_store_and_over_http(tmp_p
             answers.append(learner.observe("a", 0.1, "degraded", step=step))
     led = "after 1 step" if "guard" in name or name in ("monitored", "behind a map") else "no other policy is sure"
     assert reasons[-1].startswith("page, as the runbook says: " + led)
-
-
-def test_an_explanation_says_that_an_action_was_the_only_one_allowed_or_drawn(tmp_path):
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", by_runbook())
-        assert learner.begin(CALM, "down", id="a", allowed=["restart"]).name == "restart"
-        assert learner.explain("a").reason == "restart, as it is the only one allowed."
-        assert learner.begin(CALM, "down", id="b").name == "page"
-        assert learner.act("b", allowed=["restart"]).name == "restart"
-        assert learner.explain("b").reason == "restart, as it is the only one allowed."
-        store.create("rival", guarded(), follows="incidents")
-        store.promote("rival")
-        found = learner.explain("b")
-        assert found.actions[found.chosen].action == "restart"

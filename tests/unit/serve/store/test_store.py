@@ -9,7 +9,6 @@ from goalbound import LRCSSP, Apprentice, Guarded, LossScale, Monitored
 from goalbound.errors import (
     ArgumentError,
     CaseExists,
-    StorageFailed,
     StoreClosed,
     StoreDamaged,
     StoreError,
@@ -17,7 +16,6 @@ from goalbound.errors import (
 )
 from goalbound.serve.store import Store, StoreOptions
 from goalbound.serve.store.files import DATABASE, Head
-from goalbound.serve.store.log import SqliteLog
 from goalbound.serve.store.replay import verify
 from tests.support.incidents_at_work import RUNBOOK, greedy
 from tests.support.stores import SELDOM, WORLD, Handled, drawing, learners, open_store, without_time
@@ -121,19 +119,6 @@ def test_a_back_up_of_an_open_store_is_a_store(tmp_path):
     with open_store(tmp_path / "copy") as copy:
         assert copy.digest() == digest
         assert copy.status()["replayed"] == 5
-
-
-def test_a_back_up_that_fails_does_not_stop_the_store(tmp_path, monkeypatch):
-    def fails(log, target):
-        raise StorageFailed("the disk of the copy is gone")
-
-    with open_store(tmp_path / "store") as store:
-        learner = store.create("incidents", greedy())
-        monkeypatch.setattr(SqliteLog, "back_up", fails)
-        with pytest.raises(StorageFailed):
-            store.back_up(tmp_path / "copy")
-        assert not (tmp_path / "copy").exists()
-        assert learner.begin([1.0, 0.0], "down", id="a").step == 0
 
 
 def test_a_write_ahead_log_that_a_process_left_is_in_the_database_once_the_store_is_open(tmp_path):

@@ -35,19 +35,6 @@ def test_an_imported_log_gives_the_same_store_and_the_same_file(folder, tmp_path
     assert (tmp_path / "again").read_bytes() == (tmp_path / "log").read_bytes()
 
 
-def test_an_archive_and_what_came_after_it_are_imported_one_after_the_other(folder, tmp_path, handled):
-    with open_store(folder) as store:
-        export_log(folder, tmp_path / "archive")
-        store.compact()
-        handled.go_on(store.learner("incidents"), 12)
-    assert export_log(folder, tmp_path / "rest") == 12
-    with pytest.raises(FileFormatError, match="import the archive of what came before first"):
-        import_log(tmp_path / "copy", tmp_path / "rest")
-    assert import_log(tmp_path / "copy", tmp_path / "archive") == 31
-    assert import_log(tmp_path / "copy", tmp_path / "rest") == 12
-    assert digest(tmp_path / "copy") == digest(folder)
-
-
 def changed(lines, number, **fields):
     line = json.loads(lines[number]) | fields
     return [*lines[:number], json.dumps(line, sort_keys=True).encode(), *lines[number + 1 :]]
