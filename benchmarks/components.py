@@ -23,7 +23,7 @@ from guarantees.incident_cases import NOISE, new_cases, recorded_log
 
 CASES, LOG_CASES, FIRST = 4_000, 5_000, 500
 FLOOR = 5.0 / 60.0
-COLUMNS = ["hour", "traffic"]
+COLUMNS = ("hour", "traffic")
 TRAFFIC = Hats([0.0, 0.5, 1.0], clamp=True)
 MAPS: dict[str, CovariateMap] = {
     "11": Additive([Periodic.even(24, count=8, start=3), TRAFFIC], COLUMNS),
