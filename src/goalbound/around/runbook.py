@@ -178,8 +178,8 @@ class Apprentice(_ByRunbook):
     times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
     else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
     is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept, and
-    where a tenth is to be gained that is for a million cases or more (docs/explanation/apprentice.md#how-soon). After
-    an ``alarm`` nothing is sure any more, and the runbook leads.
+    where a tenth is to be gained that is for a million cases or more. After an ``alarm`` nothing is sure any more, and
+    the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
     >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])

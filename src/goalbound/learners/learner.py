@@ -42,7 +42,8 @@ from goalbound.planning.kernels.elimination import EvaluationWorkspace, new_eval
 from goalbound.planning.kernels.value_iteration import doubled_beyond
 
 if TYPE_CHECKING:
-    from goalbound.confidence import Estimate, Statistics, Widths
+    from goalbound import confidence
+    from goalbound.confidence import Statistics, Widths
     from goalbound.confidence.protocol import ConfidenceModel
     from goalbound.learners.answers import ModelViolation
     from goalbound.learners.episode_loop import Batch
@@ -349,7 +350,7 @@ class RidgeLearner(LearnerBase):
         return statistics_of(self)
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> confidence.Estimate:
         """The projected estimate; ``estimate.model()`` is a problem. It is around the model of the prior, if there is
         one; confidence sets are not (:mod:`goalbound.confidence.declared`)."""
         from goalbound.learners.answers import estimate_of
