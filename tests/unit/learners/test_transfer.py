@@ -140,7 +140,7 @@ def test_a_guess_is_no_data_and_one_that_both_have_counts_once(first: Seen, seco
     plain = a_learner(widths=SHARP)
     plain.merge(one)
     assert_sums_of(plain, [*first, *second])
-    assert_sums_of(one.with_settings(prior=None), [*first, *second])
+    assert_sums_of(one.with_settings(prior=None), [*first, *second], ridge=one.settings.regularization)
 
 
 def waiting(ridge: float, lost: list[list[float]]) -> LRCSSP:

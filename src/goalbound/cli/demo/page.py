@@ -13,6 +13,7 @@ from goalbound.experiments.pages.charts import Chart, axis, line, reference
 from goalbound.experiments.pages.page import render
 from goalbound.experiments.pages.style import line_style
 from goalbound.experiments.pages.tables import Table, text_rows
+from goalbound.learners.ridge import POOLED
 from goalbound.models import LinearCSSP
 
 
@@ -45,6 +46,7 @@ def page(learning: Learning, weather: Weather) -> str:
         "delta": DELTA,
         "seed": SEED,
         "step_limit": STEP_LIMIT,
+        "pooled": POOLED,
         "version": __version__,
         "python": platform.python_version(),
         "versions": ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba")),

@@ -16,7 +16,7 @@ def test_the_demo_learns_the_same_at_every_run(learned):
 def test_the_learners_meet_the_same_patients_and_only_the_blind_one_does_not_look(learned):
     proven, practical, blind = learned.runs
     assert proven.card == blind.card == "widths: likelihood; delta 0.1"  # the same constants
-    assert practical.card == "bonus 0.2"
+    assert practical.card == "bonus 0.3"
     assert "blind" in blind.name
     # What a patient loses is what the clairvoyant would, the same for all, and the regret.
     assert all(run.early >= learned.early_best and run.late >= learned.late_best for run in learned.runs)

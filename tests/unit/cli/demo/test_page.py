@@ -21,7 +21,7 @@ def test_the_result_comes_before_the_story(html):
 def test_the_page_names_every_setting_away_from_the_paper(html):
     html = " ".join(html.split())
     assert "Local optimism (not proven)" in html
-    assert "LR-CSSP: widths: likelihood; delta 0.1; local optimism: bonus 0.2" in html
+    assert "LR-CSSP: widths: likelihood; delta 0.1; local optimism: bonus 0.3" in html
     assert "delta 0.1, loss floor 0.1, loss bound by doubling" in html
-    assert "regularization 1 (local optimism: 2), the true support" in html
+    assert "regularization 1 (local optimism: 2, and a prior of 2 visits), the true support" in html
     assert f"{EPISODES} episodes of at most 10,000 steps; seed {learning.SEED}" in html

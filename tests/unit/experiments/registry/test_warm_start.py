@@ -54,7 +54,8 @@ def test_a_guess_ignores_contexts() -> None:
     weak = ps_cssp(
         PROBLEM, episodes=20, guess="average", guess_strength=0.5, log_law=ANY_LOG, rng=np.random.default_rng(0)
     )
-    np.testing.assert_allclose(weak.statistics.gram[0], 1.5 * np.eye(2))  # with the ridge, which is 1
+    # With the prior, 2 (I - J) + 2 / 2 J: lambda 2, two visits.
+    np.testing.assert_allclose(weak.statistics.gram[0], [[2.0, -0.5], [-0.5, 2.0]])
     np.testing.assert_allclose(first.guess_losses, np.repeat(PROBLEM.losses[:, :1], 2, axis=1))
 
 

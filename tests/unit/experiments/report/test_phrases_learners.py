@@ -36,7 +36,7 @@ def test_what_a_learner_was_reported_and_shown_is_said(data):
         ("psrl-ssp", {}, "proven", "spread of the losses: its paper; delta 0.1"),
         ("epsilon-greedy", {}, "none", "explore 1; fade 0.333"),
         ("ps-cssp", {"spread": 0.1}, "none", "spread 0.1"),
-        ("local-optimism", {}, "none", "bonus 0.2"),
+        ("local-optimism", {}, "none", "bonus 0.3"),
         ("random", {}, "none", "no constants"),
     ],
 )
