@@ -17,7 +17,7 @@ MODEL = LinearCSSP(
 
 
 def test_a_guess_of_strength_3_is_three_visits_at_each_corner() -> None:
-    """Where the model is deterministic at the corners, its guess can be played: ridge and visits, less the ridge."""
+    """Where the model is deterministic at the corners, its guess can be played: prior and visits, less the prior."""
     guessing = GreedyRidge(SUPPORT, 2, loss_floor=0.1, prior=PriorKnowledge.around(MODEL, strength=3.0))
     played = GreedyRidge(SUPPORT, 2, loss_floor=0.1)
     for _ in range(3):
@@ -28,11 +28,10 @@ def test_a_guess_of_strength_3_is_three_visits_at_each_corner() -> None:
                 played.learn(corner, Step(state, action, loss, following[pair]))
 
     np.testing.assert_array_equal(guessing.statistics.gram, played.statistics.gram)
-    ridge = 1.0  # the ridge is around the model too
-    np.testing.assert_array_equal(guessing.statistics.loss_sums, played.statistics.loss_sums + ridge * MODEL.losses)
-    np.testing.assert_array_equal(
-        guessing.statistics.next_sums, played.statistics.next_sums + ridge * MODEL.probabilities
-    )
+    prior = np.array([[1.5, -0.5], [-0.5, 1.5]])  # 2 (I - J) + 2 / 2 J; it is around the model too
+    losses, rows = MODEL.losses @ prior, MODEL.probabilities @ prior
+    np.testing.assert_allclose(guessing.statistics.loss_sums, played.statistics.loss_sums + losses, atol=1e-14)
+    np.testing.assert_allclose(guessing.statistics.next_sums, played.statistics.next_sums + rows, atol=1e-14)
     assert guessing.statistics.visits.tolist() == [0, 0, 0]
 
 

@@ -102,5 +102,5 @@ def test_two_pairs_cannot_have_the_same_room() -> None:
 def test_the_prior_of_a_pair_that_was_guessed_weighs_more_by_the_strength_of_the_guess() -> None:
     guess = PriorKnowledge.around(PROBLEM, strength=3.0)
     guessed = GreedyRidge(PROBLEM.support, 2, loss_floor=0.1, prior=guess)
-    assert least_weights(guessed._constants).tolist() == [3.5] * 6  # the mean of two components begins with 1 / 2
-    assert least_weights(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)._constants).tolist() == [0.5] * 2
+    assert least_weights(guessed._constants).tolist() == [4.0] * 6  # the mean of two components begins with 2 / 2
+    assert least_weights(GreedyRidge(Support.full(2, 1), 2, loss_floor=0.1)._constants).tolist() == [1.0] * 2
