@@ -21,8 +21,11 @@ def main(folders: list[str]) -> None:
     best = tomllib.loads(FROZEN.read_text())
     command = [str(Path(sys.executable).parent / "goalbound"), "ratios", *folders, "--json"]
     for one in json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["learners"]:
-        found = {name: regret / best[one["start"]][name] for name, regret in one["expected_regret"].items()
-                 if name in best[one["start"]]}  # fmt: skip
+        kept = best[one["start"]]
+        by_problem = {name.partition(" (")[0]: regret for name, regret in one["expected_regret"].items()}
+        found = {name: regret / kept[name] for name, regret in by_problem.items() if name in kept}
+        if not found:
+            continue
         mean = math.exp(math.fsum(map(math.log, found.values())) / len(found))
         worst = max(found, key=lambda name: found[name])
         print(f"{one['learner']}: {mean:.3f}, at most {found[worst]:.2f} ({worst}), {len(found)} problems")
