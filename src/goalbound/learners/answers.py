@@ -135,12 +135,13 @@ def _completed(learner: RidgeLearner, bounds: PolicyBounds, context: Floats) -> 
 
 
 def explanation_of(learner: RidgeLearner, context: Floats, state: int | str) -> Explanation:
-    """Why the learner would play what its plan plays in a state under a context."""
+    """Why the learner would play what it would play now in a state under a context."""
     here = learner.support.state(state)
     if here == learner.support.states:
         raise ArgumentError("state is the goal; nothing is done there: give one of the states")
-    found = explain(_evidence(learner, context), context, here)
-    return learner.settings.exploration.noted(learner, found, here)
+    view = learner._planned(context)
+    found = explain(_evidence(learner, context, view), context, here)
+    return learner.settings.exploration.noted(learner, found, here, view)
 
 
 def pull_of(learner: RidgeLearner, context: Floats) -> Floats:
@@ -151,9 +152,9 @@ def pull_of(learner: RidgeLearner, context: Floats) -> Floats:
     return pull
 
 
-def _evidence(learner: RidgeLearner, context: Floats) -> Evidence:
-    """What there is to explain a plan with."""
-    view, model = learner._planned(context), estimated(learner, context)
+def _evidence(learner: RidgeLearner, context: Floats, view: EpisodeState) -> Evidence:
+    """What there is to explain the plan of a view with."""
+    model = estimated(learner, context)
     policy = policy_in(learner.support, view)
     values = values_in(model, policy)
     known = learner._known_pairs(view) if learner_card(learner).has_known_test else None

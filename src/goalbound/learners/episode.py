@@ -113,6 +113,7 @@ class LearnerEpisode:
         ``allowed`` are the actions that were possible then, if ``act`` was given some.
         """
         found: Explanation = self._explained_by(self.learner)
+        found = self._explored(found, allowed)
         planned, draws = found.actions[found.chosen].action, self.learner.settings.draws
         otherwise = (
             f"as this learner also plays at random; the plan of its estimate plays {planned}"
@@ -120,6 +121,17 @@ class LearnerEpisode:
             else f"as it was proposed before; a plan that is made now plays {planned}"
         )
         return found.proposed(self._awaited, self._possible(allowed), otherwise)
+
+    def _explored(self, found: Explanation, allowed: Iterable[int | str] | None) -> Explanation:
+        """The explanation of an action that was proposed to find out more, or was not, by the plan of the episode."""
+        support, rule = self.learner.support, getattr(self.learner.settings, "exploration", None)
+        if rule is None or self._state is None:
+            return found
+        possible = None if allowed is None else allowed_pairs(support, self._state, allowed)
+        planned = rule.planned_among(self.learner, self._arrays, self._pair, possible)
+        if planned != self._pair:
+            return found.exploring(self._awaited, int(support.pair_action[planned]))
+        return found.playing(self._awaited, "as the plan of the episode has it") if found.explores else found
 
     @property
     def _awaited(self) -> int:

@@ -89,6 +89,7 @@ class Explanation(Amounts):
         reason: why, in one sentence, and in a second one if nothing is known under the context.
         guarantee: how far the intervals can be trusted, or that there are none.
         notes: what makes the estimates misleading, one sentence each.
+        explores: whether it is played to find out more, and the plan has another action.
     """
 
     state: str
@@ -98,6 +99,7 @@ class Explanation(Amounts):
     reason: str
     guarantee: str
     notes: tuple[str, ...] = ()
+    explores: bool = False
 
     _amounts: ClassVar = {"actions": each}
 
@@ -105,7 +107,15 @@ class Explanation(Amounts):
         """The same actions, where this one is played for another reason than that of the plan."""
         chosen = next(place for place, one in enumerate(self.actions) if one.number == action)
         sentence = f"{self.actions[chosen].action}, {reason}."
-        return replace(self, chosen=chosen, reason=sentence, notes=(*self.notes, *([note] if note else [])))
+        notes = (*self.notes, *([note] if note else []))
+        return replace(self, chosen=chosen, reason=sentence, notes=notes, explores=False)
+
+    def exploring(self, action: int, planned: int) -> Explanation:
+        """The same actions, where this one is played to find out more, and the plan has another."""
+        by_number = {one.number: one for one in self.actions}
+        visits, other = pluralize(by_number[action].visits, "visit"), by_number[planned]
+        reason = f"to find out more: it has {visits}; the plan has {other.action}, with {other.visits}"
+        return replace(self.playing(action, reason), explores=True)
 
     def proposed(self, action: int, allowed: Collection[int] | None, otherwise: str) -> Explanation:
         """Of an action that was proposed although something else would be played by now: because of those that were
@@ -119,17 +129,19 @@ class Explanation(Amounts):
             return self.playing(action, "as it is the only one allowed")
         return self.playing(action, f"as the learner takes it for the best of those allowed ({', '.join(possible)})")
 
-    @property
-    def _head(self) -> list[str]:
-        return [self._with_unit(name) if name in IN_UNIT else name for name in HEAD]
+    def _columns(self, names: list[str]) -> dict[str, list[str]]:
+        """The columns of the table under ``names`` of the actions, without those that say nothing."""
+        cells = [[name, *self._cells(one)] for name, one in zip(names, self.actions, strict=True)]
+        columns = zip(HEAD, map(list, zip(*cells, strict=True)), strict=True)
+        return {self._with_unit(name) if name in IN_UNIT else name: column for name, column in columns if any(column)}
 
     def __str__(self) -> str:
-        rows = [
-            [("* " if place == self.chosen else "  ") + one_line(one.action), *self._cells(one)]
-            for place, one in enumerate(self.actions)
-        ]
+        marks = ["* " if place == self.chosen else "  " for place in range(len(self.actions))]
+        names = [mark + one_line(one.action) for mark, one in zip(marks, self.actions, strict=True)]
+        columns = self._columns(names)
+        shown = table(list(columns), zip(*columns.values(), strict=True), "l" + "r" * (len(columns) - 2) + "l")
         title = f"In {one_line(self.state)}: {one_line(self.reason)}"
-        return "\n".join([title, table(self._head, rows, "lrrrrrl"), *map(one_line, self.notes), self.guarantee])
+        return "\n".join([title, shown, *map(one_line, self.notes), self.guarantee])
 
     def _cells(self, one: ActionExplanation) -> list[str]:
         low, high = ("", "") if one.value_interval is None else (f"{end:.4g}" for end in one.value_interval)
@@ -142,11 +154,10 @@ class Explanation(Amounts):
         return [_spread(one.loss, one.loss_interval), f"{one.value:.4g}", low, high, f"{one.visits}{known}", led + ball]
 
     def _repr_html_(self) -> str:
-        cells = [[one.action, *self._cells(one)] for one in self.actions]
-        columns = dict(zip(self._head, zip(*cells, strict=True), strict=True))
+        columns = self._columns([one.action for one in self.actions])
         return (
             html_lines([f"In {self.state}: {self.reason}"])
-            + html_table(columns, bold=self.chosen, most=len(cells))
+            + html_table(columns, bold=self.chosen, most=len(self.actions))
             + html_lines([*self.notes, self.guarantee])
         )
 

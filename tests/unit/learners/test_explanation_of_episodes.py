@@ -14,14 +14,17 @@ from goalbound import (
     Discretized,
     GreedyRidge,
     Guarded,
+    LocalOptimism,
     LossScale,
     MappedContexts,
+    ModelEnvironment,
     Monitored,
     PosteriorSampling,
 )
 from goalbound.adapters.covariates import CovariateLearner, Hats
 from goalbound.baselines.factories import bernstein_ssp
 from goalbound.errors import LearnerError
+from goalbound.problems import random_cssp
 from tests.support.apprenticeship import BUSY, CALM, lr_cssp, taught
 from tests.support.incidents_at_work import AFTER, BEFORE, RUNBOOK, greedy, people
 from tests.support.units import in_units
@@ -149,3 +152,41 @@ def test_learners_without_contexts_cannot_explain_themselves():
     episode.act("down")
     with pytest.raises(LearnerError, match="cannot explain itself"):
         episode.explain()
+
+
+def test_an_action_that_is_proposed_to_find_out_more_is_said_to_be():
+    rng, problem = np.random.default_rng(0), random_cssp(5, actions=4, context_size=2, seed=1)
+    learner = LocalOptimism(problem.support, 2, loss_floor=0.1)
+    environment = ModelEnvironment(problem, rng=rng)
+    explored, proposed = 0, 0
+    while proposed < 2000:
+        context = rng.dirichlet([1.0, 1.0])
+        episode, state = learner.begin(context), environment.begin(context)
+        while not episode.ended:
+            action = episode.act(state)
+            planned = int(problem.support.pair_action[episode._arrays.iteration.policy[state]])
+            proposed += 1
+            if proposed % 10 == 0 or action != planned:
+                found = episode.explain()
+                assert found.actions[found.chosen].number == action
+                assert ("to find out more" in found.reason) == (action != planned)
+            if action != planned:
+                visits = learner.statistics.visits
+                here = {one.number: int(visits[problem.support.pair(state, one.number)]) for one in found.actions}
+                name = problem.support.action_label
+                assert found.reason == (
+                    f"{name(action)}, to find out more: it has {here[action]} visit{'s' * (here[action] != 1)}; "
+                    f"the plan has {name(planned)}, with {here[planned]}."
+                )
+                explored += 1
+            step = environment.step(action)
+            episode.observe(step)
+            state = step.next_state
+    assert explored > 20
+
+
+def test_a_table_has_no_columns_without_numbers():
+    shown = str(with_log(greedy()).explain(CALM, "down"))
+    assert "at least" not in shown
+    assert "at most" not in shown
+    assert "leads to" in shown

@@ -229,16 +229,26 @@ class Local(ExplorationRule):
 
     def select_among(self, learner: Any, view: Any, state: int, allowed: NDArray[np.int64]) -> int:
         """The same among the possible ones; ties go to the plan's."""
-        planned = int(view.iteration.policy[state])
-        if planned not in allowed:
-            planned = learner.best_pair(view, allowed)
+        planned = self._planned(learner, view, state, allowed)
         run = learner._effort.engine(0)
         visits = run(bonus_visits)(view, planned)
         worth = [run(optimistic_worth)(learner._constants, view, pair, visits) for pair in allowed]
         return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
 
-    def noted(self, learner: Any, found: Any, state: int) -> Any:
-        """An explanation with a note where actions that nothing tells apart were not played yet."""
+    def planned_among(self, learner: Any, view: Any, pair: int, allowed: NDArray[np.int64] | None) -> int:
+        """The pair of the plan; where it is not allowed, the best at the values of the plan."""
+        return self._planned(learner, view, int(learner.support.pair_state[pair]), allowed)
+
+    def _planned(self, learner: Any, view: Any, state: int, allowed: NDArray[np.int64] | None) -> int:
+        planned = int(view.iteration.policy[state])
+        return planned if allowed is None or planned in allowed else int(learner.best_pair(view, allowed))
+
+    def noted(self, learner: Any, found: Any, state: int, view: Any) -> Any:
+        """An explanation that says what is played to find out more, with a note where actions that nothing tells apart
+        were not played yet."""
+        played, planned = self.select(learner, view, state), int(view.iteration.policy[state])
+        if played != planned:
+            found = found.exploring(*(int(learner.support.pair_action[pair]) for pair in (played, planned)))
         first = int(learner.support.pair_start[state])
         alike = learner._constants.explore.pairs[first : first + len(found.actions)]
         untried = [one.action for one, same in zip(found.actions, alike, strict=True) if same and not one.visits]
