@@ -259,7 +259,7 @@ class TabularLearner(LearnerBase):
         learner = type(self)(
             self.support, self.method, loss_floor=settings.loss_floor, rng=deepcopy(self._rng), options=options
         )
-        learner.loss_scale = self.loss_scale
+        learner._take_unit(self)
         return learner
 
     def _given_arrays(self) -> dict[str, NDArray[Any]]:

@@ -300,15 +300,13 @@ class LearnerBase(Border):
         mine, theirs = self._given_arrays(), learner._given_arrays()
         same = mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
         same = same and (learner.settings, learner.support) == (self.settings, self.support)
-        if not same or learner.loss_scale != self.loss_scale:
+        if not same or not learner._has_unit_of(self):
             raise FileFormatError(f"{path}: the learner in it has other settings: {learner}, not {self}")
         return learner
 
     def __repr__(self) -> str:
         inside = repr(self.support).removeprefix("Support(")[:-1]
-        scale = self.loss_scale
-        unit = [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
-        described = [inside, *self._described(), *unit, f"{self._steps} steps"]
+        described = [inside, *self._described(), *self._described_unit(), f"{self._steps} steps"]
         return f"{type(self).__name__}({', '.join(described)})"
 
     def _stopped(self) -> PlanningStopped:

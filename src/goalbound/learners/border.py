@@ -88,10 +88,28 @@ class Border:
         """Return a log with losses in [0, 1], and a function that counts the clipped ones among its first steps."""
         return (log, lambda learned: 0) if self._loss_scale is None else self._loss_scale.plain_log(log)
 
+    def _has_unit_of(self, other: Border) -> bool:
+        """Whether another learner has the same unit."""
+        return self.loss_scale == other.loss_scale
+
     def _check_same_unit(self, other: Border) -> None:
         """Raise an error unless another learner has the same unit."""
-        if self.loss_scale != other.loss_scale:
+        if not self._has_unit_of(other):
             raise ArgumentError(f"other has the scale {other.loss_scale}, not {self.loss_scale}; its losses are others")
+
+    @property
+    def _converts(self) -> bool:
+        """Whether there is a unit."""
+        return self._loss_scale is not None
+
+    def _take_unit(self, other: Border) -> None:
+        """Take the unit of another learner."""
+        self.loss_scale = other.loss_scale
+
+    def _described_unit(self) -> list[str]:
+        """Return what ``repr`` says of the unit."""
+        scale = self.loss_scale
+        return [] if scale is None else [f"losses in {scale.unit} up to {scale.cap:g}"]
 
     def _unit_header(self) -> dict[str, Any]:
         """Return the unit and the count of clipped losses, for the header of a file; nothing without a unit."""

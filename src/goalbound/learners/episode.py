@@ -179,7 +179,7 @@ class LearnerEpisode:
         if self._held is None:
             raise LearnerError("the episode has ended; nothing can follow the goal")
         is_clipped = False
-        if learner._loss_scale is not None:
+        if learner._converts:
             step, is_clipped = learner._plain_step(step)
         try:
             pair, place = checked_step(support, step)

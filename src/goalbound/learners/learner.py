@@ -274,7 +274,7 @@ class RidgeLearner(LearnerBase):
     def _made_alike(self, support: Support, settings: Settings, prior: PriorKnowledge | None) -> Self:
         """A learner of this class that has seen nothing; its generator goes on from where this one's is."""
         learner = self._made(support, settings, prior, deepcopy(self._rng))
-        learner.loss_scale = self.loss_scale
+        learner._take_unit(self)
         return learner
 
     def anew(self) -> Self:

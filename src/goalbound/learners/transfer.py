@@ -230,7 +230,7 @@ def _prior_in(prior: PriorKnowledge | None, larger: Support, places: SupportMatc
             table = np.zeros((size, *array.shape[1:]), array.dtype)
             table[at] = array
             found[name] = set_readonly(table)
-    return replace(PriorKnowledge.nothing(larger, prior.context_size), loss_scale=prior.loss_scale, **found)
+    return replace(prior, support=larger, **found)
 
 
 def _check_can_give(source: RidgeLearner, name: str) -> None:
