@@ -67,15 +67,13 @@ class ChangeSums(Struct):
     inverse: NDArray[np.float64]
     """[N, d, d]"""
     outcome_sums: NDArray[np.float64]
-    """[M + N, d] of each number: sum of outcome * context"""
+    """[M + N, d] of each number: sum of outcome * context, or its mean for each component where it is given"""
     overall: NDArray[np.float64]
     """[2] the losses of all visits that were learned, added up, and the count of these visits"""
     visits: NDArray[np.int64]
     """[N] since the pair's restart"""
     given: NDArray[np.bool_]
-    """[N] whether the numbers of the pair before the change are ``given_means``"""
-    given_means: NDArray[np.float64]
-    """[M + N, d] or empty"""
+    """[N] whether the means of the pair before any change are given"""
     evidence: NDArray[np.float64]
     """[K, F, 7] ROBERTS to OBSERVED"""
     alarm_step: NDArray[np.int64]
@@ -101,13 +99,6 @@ class ChangeWorkspace(Struct):
     """[d]"""
     square: NDArray[np.float64]
     """[d, d]"""
-
-
-def part_starts(support: Support) -> NDArray[np.int64]:
-    """[N + A + 1] the first number of each part, and how many numbers there are."""
-    of_pairs = support.next_start + np.arange(support.pairs + 1)
-    starts: NDArray[np.int64] = np.concatenate((of_pairs, of_pairs[-1] + 2 * np.arange(1, support.actions + 1)))
-    return starts
 
 
 def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any]) -> NDArray[Any]:
@@ -139,8 +130,7 @@ def new_change_sums(support: Support, size: int) -> ChangeSums:
         overall=np.zeros(2),
         visits=np.zeros(pairs, dtype=np.int64),
         given=np.zeros(pairs, dtype=np.bool_),
-        given_means=np.zeros((0, size)),
-        evidence=np.zeros((part_starts(support)[-1], len(RATIOS), OBSERVED + 1)),
+        evidence=np.zeros((support.triples + pairs + 2 * support.actions, len(RATIOS), OBSERVED + 1)),
         alarm_step=np.full(parts, NO_ALARM, dtype=np.int64),
         alarm_case=np.full(parts, NO_ALARM, dtype=np.int64),
         steps=np.zeros(1, dtype=np.int64),
@@ -149,13 +139,15 @@ def new_change_sums(support: Support, size: int) -> ChangeSums:
 
 def new_change_workspace(support: Support, size: int) -> ChangeWorkspace:
     """For these pairs, and contexts of this size."""
+    of_pairs = support.next_start + np.arange(support.pairs + 1)
+    of_actions = of_pairs[-1] + 2 * np.arange(1, support.actions + 1)
     return ChangeWorkspace(
-        part_starts(support),
-        support.next_start,
-        support.pair_action,
-        support.leads_to_goal,
-        np.zeros(size),
-        np.zeros((size, size)),
+        part_start=np.concatenate((of_pairs, of_actions)),
+        next_start=support.next_start,
+        pair_action=support.pair_action,
+        leads_to_goal=support.leads_to_goal,
+        direction=np.zeros(size),
+        square=np.zeros((size, size)),
     )
 
 
@@ -166,23 +158,6 @@ def evidence(outcome, forecast, ratio):
 
 
 @lean
-def add_evidence(row, outcome, forecast, e, step, case):
-    """Enter the evidence e of an outcome of a number for one alternative, whose evidence is ``row``."""
-    if row[CUSUM] <= 0.0:
-        row[CUSUM] = 0.0
-        row[STEP] = step
-        row[CASE] = case
-        row[COUNT] = 0.0
-        row[EXPECTED] = 0.0
-        row[OBSERVED] = 0.0
-    row[CUSUM] += log(e)
-    row[COUNT] += 1.0
-    row[EXPECTED] += forecast
-    row[OBSERVED] += outcome
-    row[ROBERTS] = (row[ROBERTS] + 1.0) * e
-
-
-@lean
 def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, context, case):
     """Hold an outcome of a number of a pair, and of its action where it has it (``shared``, or -1), against the
     forecast. O(d + F). ``work.direction`` is V^-1 c where the mean is estimated.
@@ -190,7 +165,7 @@ def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, co
     As contexts sum to 1, the invented visits give V^-1 c the weight (mu / d) 1' V^-1 c in an estimate.
     """
     if sums.given[pair]:
-        forecast = min(max(dot(sums.given_means[number], context), 0.0), 1.0)
+        forecast = min(max(dot(sums.outcome_sums[number], context), 0.0), 1.0)
         spread = 0.0
     else:
         weight = 0.0
@@ -201,12 +176,19 @@ def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, co
         forecast = (estimate + leverage * assumed) / (1.0 + leverage)
         spread = CAUTION * sqrt(forecast * (1.0 - forecast) * leverage / (1.0 + leverage))
     for at in range(len(RATIOS)):
-        ratio = RATIOS[at]
-        cautious = min(forecast + spread, 1.0) if ratio > 1.0 else max(forecast - spread, 0.0)
-        e = evidence(outcome, cautious, ratio)
-        add_evidence(sums.evidence[number, at], outcome, forecast, e, sums.steps[0], case)
-        if shared >= 0:
-            add_evidence(sums.evidence[shared, at], outcome, forecast, e, sums.steps[0], case)
+        cautious = min(forecast + spread, 1.0) if RATIOS[at] > 1.0 else max(forecast - spread, 0.0)
+        e = evidence(outcome, cautious, RATIOS[at])
+        for tested in (number, shared):
+            if tested >= 0:
+                row = sums.evidence[tested, at]
+                if row[CUSUM] <= 0.0:
+                    row[CUSUM:] = 0.0
+                    row[STEP], row[CASE] = sums.steps[0], case
+                row[ROBERTS] = (row[ROBERTS] + 1.0) * e
+                row[CUSUM] += log(e)
+                row[COUNT] += 1.0
+                row[EXPECTED] += forecast
+                row[OBSERVED] += outcome
 
 
 @lean
@@ -236,8 +218,8 @@ def roberts_of(sums, work, part):
     total = 0.0
     for number in range(first, last):
         of_number = 0.0
-        for at in range(len(RATIOS)):
-            of_number += sums.evidence[number, at, ROBERTS]
+        for row in sums.evidence[number]:
+            of_number += row[ROBERTS]
         total += of_number
     return total / ((last - first) * len(RATIOS))
 
@@ -248,16 +230,9 @@ def learn_visit(sums, work, pair, place, loss, context):
     sums.visits[pair] += 1
     sums.overall[0] += loss
     sums.overall[1] += 1.0
-    add_to_gram(
-        sums.gram[pair],
-        sums.gram_low[pair],
-        sums.inverse[pair],
-        context,
-        sums.visits[pair],
-        min(DIFFERENCE, INVENTED / len(context)),
-        work.direction,
-        work.square,
-    )
+    gram, low, inverse = sums.gram[pair], sums.gram_low[pair], sums.inverse[pair]
+    least = min(DIFFERENCE, INVENTED / len(context))
+    add_to_gram(gram, low, inverse, context, sums.visits[pair], least, work.direction, work.square)
     of_loss = work.part_start[pair]
     of_place = of_loss + 1 + place - work.next_start[pair]
     for j in range(len(context)):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around import change_kernels as kernels
 from goalbound.around.around import Around, learner_inside
-from goalbound.around.change_kernels import NO_ALARM, RATIOS, by_number, new_change_sums
+from goalbound.around.change_kernels import NO_ALARM, by_number
 from goalbound.confidence.statistics import Statistics
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.jit.compile import Effort
@@ -29,7 +29,6 @@ from goalbound.learners.own_card import Card, united_caveats
 from goalbound.learners.visits import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
-from goalbound.models.files.ranges import around as near
 from goalbound.models.step import checked_step
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import match_support
@@ -52,7 +51,6 @@ MORE, LESS = "more", "less"
 KNOWN = 1e-6
 """The share of the visits of a pair by which sums may be off by rounding."""
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
-WINDOW_TYPES = {"window.contexts": "<f8", "window.pairs": "<i8", "window.places": "<i8", "window.losses": "<f8"}
 
 
 @dataclass(frozen=True)
@@ -64,12 +62,10 @@ class ChangeAlarm:
         action: the action, where all its pairs have changed together; None: a single pair.
         next_state: the next state that follows more or less often; None: the loss.
         direction: ``more`` or ``less``.
-        since_step: the estimated change: how many of all steps that were seen came before it.
-        since_case: how many cases had begun before it.
+        since_step, since_case: how many steps were seen, and how many cases had begun, before the estimated change.
         step, case: likewise when the alarm was raised.
         visits: how many of the pairs' visits came since the change.
-        expected: how often the next state was expected in them, or the loss that was expected in all.
-        observed: how often it followed, or the loss.
+        expected, observed: how often the next state was expected in them and how often it followed, or their losses.
         evidence: R, the Shiryaev-Roberts sum, which the run length was compared with.
         support: for names.
     """
@@ -89,15 +85,16 @@ class ChangeAlarm:
     support: Support
 
     def __str__(self) -> str:
-        support, is_pair = self.support, self.action is None
+        support, more = self.support, self.direction == MORE
         where = (
-            support.pair_name(self.pairs[0]) if is_pair else f"{support.action_name(self.action or 0)} in all states"
+            f"{support.action_name(self.action)} in all states"
+            if self.action is not None
+            else (support.pair_name(self.pairs[0]))
         )
         if self.next_state is None:
             found = (
-                f"its loss is {'higher' if self.direction == MORE else 'lower'} than before: "
-                f"{self.observed / self.visits:.3g} on average in {self.visits} visits, where "
-                f"{self.expected / self.visits:.3g} was expected"
+                f"its loss is {'higher' if more else 'lower'} than before: {self.observed / self.visits:.3g} on "
+                f"average in {self.visits} visits, where {self.expected / self.visits:.3g} was expected"
             )
         else:
             found = (
@@ -160,25 +157,22 @@ class ChangeDetector:
                 f"run_length is {short_repr(run_length)}; it is a finite number of steps above 1, such as {RUN_LENGTH}"
             )
         check_memory(support.pairs * context_size**2 + support.triples * context_size, f"context_size {context_size}")
-        self._sums = new_change_sums(support, self.context_size)
-        if model is not None:
-            self._sums.given[:] = True
-            self._sums = self._sums._replace(given_means=self._means_of(model))
+        self._sums = kernels.new_change_sums(support, self.context_size)
         self._work = kernels.new_change_workspace(support, self.context_size)
         self._effort = Effort()
+        if model is not None:
+            check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
+            if model.support != support or model.context_size != context_size:
+                raise ArgumentError(
+                    f"model is {model}, which has another support or context size than the detector; build it on "
+                    "the learner's support"
+                )
+            self._sums.given[:] = True
+            self._sums.outcome_sums[:] = by_number(support, model.probabilities, model.losses)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
     __copy__ = deep_copy
-
-    def _means_of(self, model: object) -> NDArray[np.float64]:
-        problem = check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
-        if problem.support != self.support or problem.context_size != self.context_size:
-            raise ArgumentError(
-                f"model is {problem}, which has another support or context size than the detector; build it on "
-                "the learner's support"
-            )
-        return by_number(self.support, problem.probabilities, problem.losses)
 
     def begin_with(self, seen: Statistics, nothing: Statistics) -> None:
         """Take over what a learner has seen of pairs all of whose outcomes are known: contexts sum to 1, so their next
@@ -230,34 +224,35 @@ class ChangeDetector:
 
     def acknowledge(self) -> None:
         """Go on: the pairs with an alarm begin with nothing, as if nothing had been seen of them."""
-        sums, fresh = self._sums, new_change_sums(self.support, self.context_size)
+        sums, fresh = self._sums, kernels.new_change_sums(self.support, self.context_size)
         changed = sorted({pair for alarm in self.alarms for pair in alarm.pairs})
         for name in ("gram", "gram_low", "inverse", "visits", "given"):
             getattr(sums, name)[changed] = getattr(fresh, name)[changed]
-        starts = self._work.part_start
         for part in {*changed, *(self.support.pairs + self.support.pair_action[changed]).tolist()}:
-            numbers = slice(starts[part], starts[part + 1])
+            numbers = self._numbers(part)
             sums.evidence[numbers] = 0.0
             sums.outcome_sums[numbers] = 0.0  # those of actions lie beyond the end
         sums.alarm_step[:] = sums.alarm_case[:] = NO_ALARM
+
+    def _numbers(self, part: int) -> slice:
+        return slice(*self._work.part_start[part : part + 2].tolist())
 
     def _alarm(self, part: int) -> ChangeAlarm:
         sums, support = self._sums, self.support
         following: list[int | None]
         if part < support.pairs:
-            of_part, following = [part], [None, *support.next_state[support.row(part)].tolist()]
+            pairs, following = [part], [None, *support.next_state[support.row(part)].tolist()]
         else:
-            of_part = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
+            pairs = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
             following = [support.states, None]
-        first, last = self._work.part_start[part : part + 2]
-        roberts = sums.evidence[first:last, :, kernels.ROBERTS]
-        place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
-        _, _, since_step, since_case, visits, expected, observed = sums.evidence[first + place, at].tolist()
+        of_part = sums.evidence[self._numbers(part)]
+        number, at = divmod(int(of_part[:, :, kernels.ROBERTS].argmax()), len(kernels.RATIOS))
+        _, _, since_step, since_case, visits, expected, observed = of_part[number, at].tolist()
         return ChangeAlarm(
-            pairs=tuple(of_part),
-            action=None if len(of_part) == 1 else part - support.pairs,
-            next_state=following[place],
-            direction=MORE if RATIOS[at] > 1.0 else LESS,
+            pairs=tuple(pairs),
+            action=None if len(pairs) == 1 else part - support.pairs,
+            next_state=following[number],
+            direction=MORE if kernels.RATIOS[at] > 1.0 else LESS,
             since_step=int(since_step),
             since_case=int(since_case),
             step=int(sums.alarm_step[part]),
@@ -265,11 +260,9 @@ class ChangeDetector:
             visits=int(visits),
             expected=expected,
             observed=observed,
-            evidence=float(roberts.mean()),
+            evidence=float(of_part[:, :, kernels.ROBERTS].mean()),
             support=support,
         )
-
-    # What of it is in a file of a learner that is monitored.
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Return all that it has seen, by name, as writable views."""
@@ -277,39 +270,34 @@ class ChangeDetector:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over the arrays of a file, checked."""
-        given, width = arrays["change.given_means"], (self.support.triples + self.support.pairs, self.context_size)
-        if given.shape not in ((0, self.context_size), width):
-            raise FileFormatError(f"change.given_means has shape {given.shape}; it is empty or {width}")
-        is_old = "change.overall" not in arrays
-        self._sums = sums = self._sums._replace(given_means=given.copy())
-        for name, own in self.arrays():
-            if not (is_old and name == "change.overall"):
-                own[...] = matching(arrays, name, own.shape, own.dtype)
-        if sums.given.any() and not len(given):
-            raise FileFormatError("change.given_means is empty, and the numbers of a pair are said to be given")
-        for name in ("visits", "steps"):
-            within(f"change.{name}", getattr(sums, name), 0, MANY)
-        for name in ("alarm_step", "alarm_case"):
-            within(f"change.{name}", getattr(sums, name), NO_ALARM, MANY)
+        _take_over(self.arrays(), arrays)
+        sums = self._sums
+        within("change.visits", sums.visits, 0, MANY)
+        within("change.steps", sums.steps, 0, MANY)
+        within("change.alarm_step", sums.alarm_step, NO_ALARM, MANY)
+        within("change.alarm_case", sums.alarm_case, NO_ALARM, MANY)
         within("change.overall", sums.overall, 0.0, HUGE)
         within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
         within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
-        if is_old:
-            self._leave_old_ridge()
         within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
         if any(alarm.visits < 1 for alarm in self.alarms):
             raise FileFormatError("an alarm of the change detector has no visits")
 
-    def _leave_old_ridge(self) -> None:
-        """Replace the ridge of files without ``overall``, one visit of each component with a loss of 0.5 and all next
-        states alike, by that of today."""
-        sums, counts = self._sums, np.diff(self.support.next_start)
-        sums.gram[...] += kernels.pooled_ridge(self.context_size) - np.eye(self.context_size)
-        sums.inverse[...] = np.linalg.inv(sums.gram)
-        assumed = by_number(self.support, np.repeat(1.0 / counts, counts), np.full(len(counts), 0.5))
-        sums.outcome_sums[...] -= assumed[:, None]
-        losses = sums.outcome_sums[self._work.part_start[: self.support.pairs]]
-        sums.overall[:] = max(losses.sum(), 0.0), sums.visits.sum()
+
+def _take_over(own: Iterator[tuple[str, NDArray[Any]]], saved: Mapping[str, NDArray[Any]]) -> None:
+    """Fill arrays with those of a file, which must have their shapes and types."""
+    for name, array in own:
+        array[...] = matching(saved, name, array.shape, array.dtype)
+
+
+def _empty_steps(count: int, size: int) -> StepArrays:
+    """Return room for so many steps."""
+    pairs, places = np.zeros((2, count), dtype=np.int64)
+    return StepArrays(np.zeros((count, size)), pairs, places, np.zeros(count))
+
+
+def _named_steps(steps: StepArrays) -> Iterator[tuple[str, NDArray[Any]]]:
+    return named_arrays("window", steps)
 
 
 def monitored_card(monitor: Any) -> LearnerCard:
@@ -358,10 +346,9 @@ class Monitored(Around):
     _what = "monitored learner"
     _given = ("run_length", "window")
     _array_types: ClassVar = {
-        **{name: array.dtype.str for name, array in ChangeDetector(Support.full(1, 1), 1).arrays()},
-        **WINDOW_TYPES,
+        name: array.dtype.str
+        for name, array in (*ChangeDetector(Support.full(1, 1), 1).arrays(), *_named_steps(_empty_steps(0, 1)))
     }
-    _optional = ("change.overall",)  # older files held one visit of each component instead
     _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
 
@@ -376,8 +363,7 @@ class Monitored(Around):
         self.run_length = self.detector.run_length
         self.window = check_int(window, "window", least=0, most=2**40)
         check_memory(2 * self.window * (base.context_size + 3), f"window {self.window}")
-        pairs, places = np.zeros((2, 0), dtype=np.int64)
-        self._pieces = [StepArrays(np.zeros((0, base.context_size)), pairs, places, np.zeros(0))]
+        self._pieces = [_empty_steps(0, base.context_size)]
         self._logged_cases = 0
         self._cases = 0
 
@@ -477,22 +463,22 @@ class Monitored(Around):
         if check_bool(keep_others, "keep_others"):
             chosen |= ~np.isin(kept.pairs, changed)
         steps = _part(kept, chosen)
-        again = self._again(made_anew(self.inner) if fresh is None else self._checked_fresh(fresh))
-        base = unwrap(again)
-        base._learn_steps(steps)
-        base._caveats = united_caveats(unwrap(self).caveats, (SINCE_CHANGE,))
-        base._after_learning()
-        again._test(steps, np.zeros(len(steps.pairs), dtype=np.int64))
-        return again
-
-    def _checked_fresh(self, fresh: Any) -> Any:
-        base, own = unwrap(fresh), unwrap(self)
-        check_type(base, LearnerBase, "fresh", "give a learner such as the one inside")
+        if fresh is None:
+            fresh = made_anew(self.inner)
+        base, own = (
+            check_type(unwrap(fresh), LearnerBase, "fresh", "give a learner such as the one inside"),
+            unwrap(self),
+        )
         if base.support != own.support or base.context_size != own.context_size or base._steps:
             raise ArgumentError(
                 f"fresh is {fresh!r:.200}; it needs this support and context size, and has seen nothing"
             )
-        return fresh
+        again = self._again(fresh)
+        base._learn_steps(steps)
+        base._caveats = united_caveats(own.caveats, (SINCE_CHANGE,))
+        base._after_learning()
+        again._test(steps, np.zeros(len(steps.pairs), dtype=np.int64))
+        return again
 
     def merge(self, other: Monitored) -> None:
         """Add what the learner inside another monitor has learned, as the learners inside do.
@@ -526,27 +512,25 @@ class Monitored(Around):
 
     def _saved(self) -> dict[str, Any]:
         counts = {"logged_cases": self._logged_cases, "cases": self._cases}
-        return counts | dict(self.detector.arrays()) | dict(zip(WINDOW_TYPES, self._last_steps(), strict=True))
+        return counts | dict(self.detector.arrays()) | dict(_named_steps(self._last_steps()))
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         self._logged_cases, self._cases = (
             check_int(saved[name], name, least=0, most=2**62) for name in ("logged_cases", "cases")
         )
         self.detector.restore(saved)
-        steps = StepArrays._make(saved[name] for name in WINDOW_TYPES)
-        size, count, kept = self.detector.context_size, self.detector.steps, len(steps.losses)
+        kept, count, support = len(saved["window.losses"]), self.detector.steps, self.detector.support
         if kept != min(count, self.window):
             raise FileFormatError(f"the window has {kept} steps; of {count} it keeps {min(count, self.window)}")
-        for name, type in WINDOW_TYPES.items():
-            matching(saved, name, (kept, size) if name == "window.contexts" else (kept,), type)
-        support = self.detector.support
+        steps = _empty_steps(kept, self.detector.context_size)
+        _take_over(_named_steps(steps), saved)
         within("window.pairs", steps.pairs, 0, support.pairs - 1)
-        starts, ends = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
-        within("window.places", steps.places, starts, ends - 1)
+        first, end = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
+        within("window.places", steps.places, first, end - 1)
         within("window.losses", steps.losses, 0.0, 1.0)
-        within("window.contexts", steps.contexts, 0.0, 2.0)
-        within("window.contexts, summed,", steps.contexts.sum(axis=1), *near(1.0, 1e-9))
-        self._pieces = [_part(steps, slice(None))]
+        within("window.contexts", steps.contexts, 0.0, HUGE)
+        within("window.contexts, summed,", steps.contexts.sum(axis=1), 1.0 - 1e-9, 1.0 + 1e-9)
+        self._pieces = [steps]
 
     def __repr__(self) -> str:
         alarms = pluralize(self.detector.alarm_count, "alarm")

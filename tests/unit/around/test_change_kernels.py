@@ -118,7 +118,7 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
     total = 0.0
     for code in range(4**6):
         again = sums._replace(**{name: array.copy() for name, array in sums._asdict().items()})
-        again = again._replace(given_means=means, given=np.ones(3, dtype=np.bool_))
+        again = again._replace(outcome_sums=means, given=np.ones(3, dtype=np.bool_))
         draws = [(code >> 2 * t) & 3 for t in range(6)]
         chance = np.prod([(0.7 if one & 1 else 0.3) * (0.4 if one & 2 else 0.6) for one in draws])
         steps = StepArrays(
