@@ -253,8 +253,12 @@ class ChangeDetector:
             array[...] = matching(arrays, name, array.shape, array.dtype)
         within("change.visits", sums.visits, 0, MANY)
         within("change.steps", sums.steps, 0, MANY)
+        within("change.alarm_step", sums.alarm_step, NO_ALARM, MANY)
+        within("change.alarm_case", sums.alarm_case, NO_ALARM, MANY)
         within("change.overall", sums.overall, 0.0, HUGE)
         within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
+        within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
+        within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
         if any(alarm.visits < 1 for alarm in self.alarms):
             raise FileFormatError("an alarm of the change detector has no visits")
 
