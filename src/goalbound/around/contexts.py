@@ -23,7 +23,7 @@ from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, r
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.simulated import EpisodeResults
-from goalbound.models.step import LogView, said_of_steps
+from goalbound.models.step import LogView, said_of_steps, step_parts
 from goalbound.models.validation import (
     check_array,
     check_distribution,
@@ -263,9 +263,11 @@ class Discretized:
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many.
 
         A wrong step is an error that says its number, from 0 on; those before it are learned. A
-        :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error.
+        :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error. It
+        does not say which losses were clipped, so the first ones at the cap count as such.
         """
         learned, said = 0, said_of_steps(log)
+        clipped = getattr(log, "clipped", 0)  # how many losses of 1 are: a log does not say which
         of_cells = getattr(self.example(), "support", None)
         if of_cells is not None:
             check_log_support(of_cells, getattr(log, "support", None))
@@ -273,7 +275,10 @@ class Discretized:
             try:
                 if not isinstance(item, tuple | list) or len(item) != 2:
                     raise ArgumentError(f"it is {short_repr(item)}; give (context, Step(...))")
-                self._learn(*item, said)
+                context, step = item
+                is_clipped = clipped > 0 and step_parts(step)[2] == 1.0
+                self._learn(context, step, {**said, "clipped": int(is_clipped)} if said else said)
+                clipped -= is_clipped
             except InputError as error:
                 text = str(error).removeprefix("step 0 of the log, from 0 on: ").removesuffix(BEFORE_WRONG)
                 raise type(error)(f"step {learned} of the log, from 0 on: {text}{BEFORE_WRONG}") from None
