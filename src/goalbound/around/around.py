@@ -1,8 +1,4 @@
-"""A learner around another one, its ``inner``: what all of them share, once, and their files.
-
-A wrapper changes three things at most: what is seen of a context (``_see``), who chooses in an episode (``_lead``), and
-what is noted of a step (``_watch``). All else is forwarded to the inner learner.
-"""
+"""What all learners around another one share, and their files."""
 
 from __future__ import annotations
 
@@ -49,9 +45,9 @@ class _LacksError(LearnerError, AttributeError):
 class Around(InnerBorder):
     """A learner that plays with another one, ``inner``, which does all the learning.
 
-    Forwards all else to it; raises AttributeError for what it lacks too. A subclass overrides the hooks that it needs
-    (``_see``, ``_lead``, ``_watch``) and gives ``card``. The arguments of its constructor beside ``learner`` are
-    attributes of the same names, and are saved.
+    Forwards all else to it; raises AttributeError for what it lacks too. A subclass gives ``card`` and overrides the
+    hooks that it needs: what is seen of a context (``_see``), who chooses in an episode (``_lead``), what is noted of a
+    step (``_watch``). Its constructor's arguments beside ``learner`` are attributes of the same names, and are saved.
 
     >>> from goalbound import LRCSSP, Support
     >>> around = Around(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1))
@@ -248,9 +244,7 @@ class Around(InnerBorder):
 
 
 class AroundEpisode:
-    """An episode of a learner that leads or watches, around the ``inner`` one, whose attributes it has.
-
-    Two are equal if they are of the same episode."""
+    """An episode of a learner that leads or watches, around the ``inner`` one, whose attributes it has."""
 
     def __init__(self, learner: Any, inner: Any) -> None:
         self.learner = learner
@@ -266,8 +260,8 @@ class AroundEpisode:
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """Return the action (its number) to play in a state, by whoever leads.
 
-        ``allowed`` are the actions that are possible right now. If the leader's is not among them, the inner learner
-        chooses, as :meth:`LearnerEpisode.act <goalbound.learners.episode.LearnerEpisode.act>` says.
+        ``allowed`` are the actions that are possible right now; the inner learner chooses if the leader's is not among
+        them.
         """
         core: LearnerEpisode = innermost(self)
         given = None if allowed is None else check_list(allowed, "allowed", "a list of actions, by number or name")
@@ -285,8 +279,7 @@ class AroundEpisode:
         self.learner._watch(core, plain, foreign=foreign)
 
     def begins(self, action: int | str) -> None:
-        """Say that a person begins another action than the one proposed
-        (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
+        """Say that a person begins another action than the one proposed."""
         begin_action(self, action)
 
     def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
@@ -325,12 +318,9 @@ def learner_inside(learner: Any, name: str) -> LearnerBase:
     base = unwrap(learner)
     if isinstance(base, LearnerBase):
         return base
-    if isinstance(base, type):
-        remedy = f"it is a class; make a learner of it first, such as {base.__name__}(support, d, loss_floor=0.1)"
-    elif callable(getattr(base, "example", None)):
+    remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
+    if callable(getattr(base, "example", None)):
         remedy = f"{name} goes around the learner of each cell: Discretized(lambda rng: {name}(...), ...)"
-    else:
-        remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
     raise ArgumentError(f"learner is {short_repr(base)}; {remedy}")
 
 
