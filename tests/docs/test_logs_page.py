@@ -55,7 +55,7 @@ def test_the_options_of_the_page_read_the_log_of_the_page(read: dict, tmp_path: 
 
 def test_the_support_of_the_page_is_the_same_in_python_and_in_the_file(read: dict, tmp_path: Path, capsys) -> None:
     page = (ROOT / "docs" / "how_to" / "logs.md").read_text(encoding="utf-8")
-    (tmp_path / "tickets.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    (tmp_path / "tickets.toml").write_text(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[2])
     with (tmp_path / "log.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(read["asked"])

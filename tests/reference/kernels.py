@@ -95,6 +95,17 @@ def follows_surely(pairs: list[Pair], goal: int) -> set[int]:
     return set(range(goal)) - can_reach(pairs, hopeless).keys()
 
 
+def without_dead_ends(pairs: list[Pair], goal: int) -> set[int]:
+    """The pairs left once none leads to a state without pairs; the goal is no dead end."""
+    left = list(pairs)
+    while True:
+        alive = {pair.state for pair in left} | {goal}
+        kept = [pair for pair in left if pair.edges <= alive]
+        if len(kept) == len(left):
+            return {pair.number for pair in left}
+        left = kept
+
+
 def quotient(
     pairs: list[Pair], class_of: Sequence[int], goal: int
 ) -> list[tuple[int, int, list[tuple[int, Fraction]]]]:

@@ -39,7 +39,6 @@ from goalbound.models import Support
 RATIOS = (1.0 / 8.0, 0.4, 2.5, 8.0)
 """The odds ratios of the alternatives."""
 CAUTION = 1.0
-"""By how many standard errors the forecast is moved towards the alternative."""
 DIFFERENCE = 1.0
 """lambda: components are expected to differ by about a standard deviation of one outcome."""
 INVENTED = 1.0
@@ -51,6 +50,8 @@ NO_ALARM = -1
 ROBERTS, CUSUM, STEP, CASE, COUNT, EXPECTED, OBSERVED = range(7)
 """The evidence of a number for one alternative: R; the sum of log e; how many steps were seen, and how many cases had
 begun, when that sum began; and since then the visits, the forecasts without caution and the outcomes, added up."""
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 class ChangeSums(Struct):
@@ -60,54 +61,38 @@ class ChangeSums(Struct):
     of an action are the goal and the loss. They stand part by part: K = M + N + 2 A in all.
     """
 
-    gram: NDArray[np.float64]
-    """[N, d, d] V0 + sum of c c^T; ``gram_low`` is what it lacks of the exact sum"""
-    gram_low: NDArray[np.float64]
-    """[N, d, d]"""
-    inverse: NDArray[np.float64]
-    """[N, d, d]"""
-    outcome_sums: NDArray[np.float64]
-    """[M + N, d] of each number: sum of outcome * context"""
-    overall: NDArray[np.float64]
+    gram: Floats
+    """[N, d, d] V0 + sum of c c^T; ``gram_low`` is what it lacks of the exact sum, ``inverse`` its inverse"""
+    gram_low: Floats
+    inverse: Floats
+    outcome_sums: Floats
+    """[M + N, d] of each number: sum of outcome * context, or its mean for each component where it is given"""
+    overall: Floats
     """[2] the losses of all visits that were learned, added up, and the count of these visits"""
-    visits: NDArray[np.int64]
+    visits: Integers
     """[N] since the pair's restart"""
     given: NDArray[np.bool_]
-    """[N] whether the numbers of the pair before the change are ``given_means``"""
-    given_means: NDArray[np.float64]
-    """[M + N, d] or empty"""
-    evidence: NDArray[np.float64]
+    """[N] whether the means of the pair before any change are given"""
+    evidence: Floats
     """[K, F, 7] ROBERTS to OBSERVED"""
-    alarm_step: NDArray[np.int64]
-    """[N + A] how many steps were seen when the alarm of a part was raised, or NO_ALARM; likewise ``alarm_case``"""
-    alarm_case: NDArray[np.int64]
-    """[N + A]"""
-    steps: NDArray[np.int64]
+    alarm_step: Integers
+    """[N + A] how many steps were seen when the alarm of a part was raised, or NO_ALARM; ``alarm_case``: how many cases
+    had begun"""
+    alarm_case: Integers
+    steps: Integers
     """[1] how many were seen"""
 
-
-class ChangeWorkspace(Struct):
-    """The pairs, and room to work in."""
-
-    part_start: NDArray[np.int64]
+    part_start: Integers
     """[N + A + 1] the first number of each part"""
-    next_start: NDArray[np.int64]
-    """[N + 1]"""
+    next_start: Integers
     pair_action: NDArray[np.int32]
-    """[N]"""
     leads_to_goal: NDArray[np.bool_]
     """[N] whether the goal may follow; it is the last next state"""
-    direction: NDArray[np.float64]
-    """[d]"""
-    square: NDArray[np.float64]
-    """[d, d]"""
+    direction: Floats
+    """[d] room to work in, as ``square`` [d, d] is"""
+    square: Floats
 
-
-def part_starts(support: Support) -> NDArray[np.int64]:
-    """[N + A + 1] the first number of each part, and how many numbers there are."""
-    of_pairs = support.next_start + np.arange(support.pairs + 1)
-    starts: NDArray[np.int64] = np.concatenate((of_pairs, of_pairs[-1] + 2 * np.arange(1, support.actions + 1)))
-    return starts
+    _unsaved = ("part_start", "next_start", "pair_action", "leads_to_goal", "direction", "square")
 
 
 def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any]) -> NDArray[Any]:
@@ -116,46 +101,31 @@ def by_number(support: Support, of_triples: NDArray[Any], of_losses: NDArray[Any
     return entries
 
 
-def pooled_ridge(size: int) -> NDArray[np.float64]:
-    """[d, d] V0.
-
-    >>> context = np.array([0.25, 0.25, 0.25, 0.25])
-    >>> round(1.0 / (context @ np.linalg.inv(pooled_ridge(4)) @ context), 12) == INVENTED
-    True
-    """
-    mean = np.full((size, size), 1.0 / size)
-    ridge: NDArray[np.float64] = DIFFERENCE * (np.eye(size) - mean) + INVENTED / size * mean
-    return ridge
-
-
 def new_change_sums(support: Support, size: int) -> ChangeSums:
     """Nothing was seen; nothing is given. O(N d^2 + M d)."""
-    pairs, parts, ridge = support.pairs, support.pairs + support.actions, pooled_ridge(size)
+    pairs, parts = support.pairs, support.pairs + support.actions
+    of_pairs = support.next_start + np.arange(pairs + 1)
+    of_actions = of_pairs[-1] + 2 * np.arange(1, support.actions + 1)
+    mean = np.full((size, size), 1.0 / size)
+    ridge = DIFFERENCE * (np.eye(size) - mean) + INVENTED / size * mean
     return ChangeSums(
         gram=np.repeat(ridge[None], pairs, axis=0),
         gram_low=np.zeros((pairs, size, size)),
         inverse=np.repeat(np.linalg.inv(ridge)[None], pairs, axis=0),
-        outcome_sums=np.zeros((support.triples + pairs, size)),
+        outcome_sums=np.zeros((of_pairs[-1], size)),
         overall=np.zeros(2),
         visits=np.zeros(pairs, dtype=np.int64),
         given=np.zeros(pairs, dtype=np.bool_),
-        given_means=np.zeros((0, size)),
-        evidence=np.zeros((part_starts(support)[-1], len(RATIOS), OBSERVED + 1)),
+        evidence=np.zeros((of_actions[-1], len(RATIOS), OBSERVED + 1)),
         alarm_step=np.full(parts, NO_ALARM, dtype=np.int64),
         alarm_case=np.full(parts, NO_ALARM, dtype=np.int64),
         steps=np.zeros(1, dtype=np.int64),
-    )
-
-
-def new_change_workspace(support: Support, size: int) -> ChangeWorkspace:
-    """For these pairs, and contexts of this size."""
-    return ChangeWorkspace(
-        part_starts(support),
-        support.next_start,
-        support.pair_action,
-        support.leads_to_goal,
-        np.zeros(size),
-        np.zeros((size, size)),
+        part_start=np.concatenate((of_pairs, of_actions)),
+        next_start=support.next_start,
+        pair_action=support.pair_action,
+        leads_to_goal=support.leads_to_goal,
+        direction=np.zeros(size),
+        square=np.zeros((size, size)),
     )
 
 
@@ -166,73 +136,63 @@ def evidence(outcome, forecast, ratio):
 
 
 @lean
-def add_evidence(row, outcome, forecast, e, step, case):
-    """Enter the evidence e of an outcome of a number for one alternative, whose evidence is ``row``."""
-    if row[CUSUM] <= 0.0:
-        row[CUSUM] = 0.0
-        row[STEP] = step
-        row[CASE] = case
-        row[COUNT] = 0.0
-        row[EXPECTED] = 0.0
-        row[OBSERVED] = 0.0
-    row[CUSUM] += log(e)
-    row[COUNT] += 1.0
-    row[EXPECTED] += forecast
-    row[OBSERVED] += outcome
-    row[ROBERTS] = (row[ROBERTS] + 1.0) * e
-
-
-@lean
-def test_number(sums, work, number, shared, pair, assumed, leverage, outcome, context, case):
+def test_number(sums, number, shared, pair, assumed, leverage, outcome, context, case):
     """Hold an outcome of a number of a pair, and of its action where it has it (``shared``, or -1), against the
-    forecast. O(d + F). ``work.direction`` is V^-1 c where the mean is estimated.
+    forecast. O(d + F). ``sums.direction`` is V^-1 c where the mean is estimated.
 
     As contexts sum to 1, the invented visits give V^-1 c the weight (mu / d) 1' V^-1 c in an estimate.
     """
     if sums.given[pair]:
-        forecast = min(max(dot(sums.given_means[number], context), 0.0), 1.0)
+        forecast = min(max(dot(sums.outcome_sums[number], context), 0.0), 1.0)
         spread = 0.0
     else:
         weight = 0.0
-        for value in work.direction:
+        for value in sums.direction:
             weight += value
         weight *= INVENTED / len(context)
-        estimate = min(max(dot(sums.outcome_sums[number], work.direction) + weight * assumed, 0.0), 1.0)
+        estimate = min(max(dot(sums.outcome_sums[number], sums.direction) + weight * assumed, 0.0), 1.0)
         forecast = (estimate + leverage * assumed) / (1.0 + leverage)
         spread = CAUTION * sqrt(forecast * (1.0 - forecast) * leverage / (1.0 + leverage))
     for at in range(len(RATIOS)):
-        ratio = RATIOS[at]
-        cautious = min(forecast + spread, 1.0) if ratio > 1.0 else max(forecast - spread, 0.0)
-        e = evidence(outcome, cautious, ratio)
-        add_evidence(sums.evidence[number, at], outcome, forecast, e, sums.steps[0], case)
-        if shared >= 0:
-            add_evidence(sums.evidence[shared, at], outcome, forecast, e, sums.steps[0], case)
+        cautious = min(forecast + spread, 1.0) if RATIOS[at] > 1.0 else max(forecast - spread, 0.0)
+        e = evidence(outcome, cautious, RATIOS[at])
+        for tested in (number, shared):
+            if tested >= 0:
+                row = sums.evidence[tested, at]
+                if row[CUSUM] <= 0.0:
+                    row[CUSUM:] = 0.0
+                    row[STEP], row[CASE] = sums.steps[0], case
+                row[ROBERTS] = (row[ROBERTS] + 1.0) * e
+                row[CUSUM] += log(e)
+                row[COUNT] += 1.0
+                row[EXPECTED] += forecast
+                row[OBSERVED] += outcome
 
 
 @lean
-def test_visit(sums, work, pair, place, loss, context, case):
+def test_visit(sums, pair, place, loss, context, case):
     """Hold a visit against what was forecast. O(d^2 + m (d + F)) for the m next states of the pair."""
     leverage = 0.0  # c V^-1 c
     if not sums.given[pair]:
         for r in range(len(context)):
-            work.direction[r] = dot(sums.inverse[pair, r], context)
-        leverage = max(dot(work.direction, context), 0.0)
+            sums.direction[r] = dot(sums.inverse[pair, r], context)
+        leverage = max(dot(sums.direction, context), 0.0)
     if leverage > MOST_LEVERAGE:
         return
-    first, last = work.part_start[pair], work.part_start[pair + 1]
-    of_goal = work.part_start[len(sums.visits) + work.pair_action[pair]]
+    first, last = sums.part_start[pair], sums.part_start[pair + 1]
+    of_goal = sums.part_start[len(sums.visits) + sums.pair_action[pair]]
     mean_loss = sums.overall[0] / max(sums.overall[1], 1.0)
-    test_number(sums, work, first, of_goal + 1, pair, mean_loss, leverage, loss, context, case)
+    test_number(sums, first, of_goal + 1, pair, mean_loss, leverage, loss, context, case)
     for k in range(first + 1, last):
-        shared = of_goal if k == last - 1 and work.leads_to_goal[pair] else -1
-        outcome = 1.0 if k - first - 1 == place - work.next_start[pair] else 0.0
-        test_number(sums, work, k, shared, pair, 1.0 / (last - first - 1), leverage, outcome, context, case)
+        shared = of_goal if k == last - 1 and sums.leads_to_goal[pair] else -1
+        outcome = 1.0 if k - first - 1 == place - sums.next_start[pair] else 0.0
+        test_number(sums, k, shared, pair, 1.0 / (last - first - 1), leverage, outcome, context, case)
 
 
 @lean
-def roberts_of(sums, work, part):
+def roberts_of(sums, part):
     """R(pair) or R(action): the mean of R over the numbers of a part and the ratios."""
-    first, last = work.part_start[part], work.part_start[part + 1]
+    first, last = sums.part_start[part], sums.part_start[part + 1]
     total = 0.0
     for number in range(first, last):
         of_number = 0.0
@@ -243,51 +203,41 @@ def roberts_of(sums, work, part):
 
 
 @lean
-def learn_visit(sums, work, pair, place, loss, context):
+def learn_visit(sums, pair, place, loss, context):
     """What is forecast from now on knows this visit too. O(d^2)."""
     sums.visits[pair] += 1
     sums.overall[0] += loss
     sums.overall[1] += 1.0
-    add_to_gram(
-        sums.gram[pair],
-        sums.gram_low[pair],
-        sums.inverse[pair],
-        context,
-        sums.visits[pair],
-        min(DIFFERENCE, INVENTED / len(context)),
-        work.direction,
-        work.square,
-    )
-    of_loss = work.part_start[pair]
-    of_place = of_loss + 1 + place - work.next_start[pair]
+    gram, low, inverse = sums.gram[pair], sums.gram_low[pair], sums.inverse[pair]
+    least = min(DIFFERENCE, INVENTED / len(context))
+    add_to_gram(gram, low, inverse, context, sums.visits[pair], least, sums.direction, sums.square)
+    of_loss = sums.part_start[pair]
+    of_place = of_loss + 1 + place - sums.next_start[pair]
     for j in range(len(context)):
         sums.outcome_sums[of_loss, j] += loss * context[j]
         sums.outcome_sums[of_place, j] += context[j]
 
 
 @lean
-def detect_changes(sums, work, steps, cases, run_length):
+def detect_changes(sums, steps, cases, run_length):
     """Enter steps in their order; how many alarms there were. O(d^2 + m (d + F)) for each.
 
     ``cases`` [n] is how many cases had begun before that of each step. A pair is left as it is while it, or its action,
     has an alarm. The alarm is that of the part with the larger R.
     """
     alarms = 0
-    pairs = len(sums.visits)
     for t in range(len(steps.pairs)):
-        pair = steps.pairs[t]
-        action = work.pair_action[pair]
-        if sums.alarm_step[pair] == NO_ALARM and sums.alarm_step[pairs + action] == NO_ALARM:
-            context = steps.contexts[t]
-            place, loss = steps.places[t], steps.losses[t]
-            test_visit(sums, work, pair, place, loss, context, cases[t])
-            own, shared = roberts_of(sums, work, pair), roberts_of(sums, work, pairs + action)
+        pair, place, loss, context = steps.pairs[t], steps.places[t], steps.losses[t], steps.contexts[t]
+        action = len(sums.visits) + sums.pair_action[pair]
+        if sums.alarm_step[pair] == NO_ALARM and sums.alarm_step[action] == NO_ALARM:
+            test_visit(sums, pair, place, loss, context, cases[t])
+            own, shared = roberts_of(sums, pair), roberts_of(sums, action)
             if 0.5 * own + 0.5 * shared >= run_length:
-                part = pair if own >= shared else pairs + action
+                part = pair if own >= shared else action
                 sums.alarm_step[part] = sums.steps[0] + 1
                 sums.alarm_case[part] = cases[t]
                 alarms += 1
             elif not sums.given[pair]:
-                learn_visit(sums, work, pair, place, loss, context)
+                learn_visit(sums, pair, place, loss, context)
         sums.steps[0] += 1
     return alarms

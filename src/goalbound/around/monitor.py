@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around import change_kernels as kernels
 from goalbound.around.around import Around, learner_inside
-from goalbound.around.change_kernels import NO_ALARM, RATIOS, by_number, new_change_sums
+from goalbound.around.change_kernels import NO_ALARM, RATIOS, by_number
 from goalbound.confidence.statistics import Statistics
 from goalbound.errors import ArgumentError, ChangeWarning, FileFormatError, LearnerError
 from goalbound.jit.compile import Effort
@@ -29,7 +29,6 @@ from goalbound.learners.own_card import Card, united_caveats
 from goalbound.learners.visits import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
-from goalbound.models.files.ranges import around as near
 from goalbound.models.step import checked_step
 from goalbound.models.support import SUPPORT_REMEDY
 from goalbound.models.support_match import match_support
@@ -52,7 +51,6 @@ MORE, LESS = "more", "less"
 KNOWN = 1e-6
 """The share of the visits of a pair by which sums may be off by rounding."""
 SINCE_CHANGE = "only steps since a change were learned, and when that was is an estimate from their outcomes"
-WINDOW_TYPES = {"window.contexts": "<f8", "window.pairs": "<i8", "window.places": "<i8", "window.losses": "<f8"}
 
 
 @dataclass(frozen=True)
@@ -64,12 +62,10 @@ class ChangeAlarm:
         action: the action, where all its pairs have changed together; None: a single pair.
         next_state: the next state that follows more or less often; None: the loss.
         direction: ``more`` or ``less``.
-        since_step: the estimated change: how many of all steps that were seen came before it.
-        since_case: how many cases had begun before it.
+        since_step, since_case: how many steps were seen, and how many cases had begun, before the estimated change.
         step, case: likewise when the alarm was raised.
         visits: how many of the pairs' visits came since the change.
-        expected: how often the next state was expected in them, or the loss that was expected in all.
-        observed: how often it followed, or the loss.
+        expected, observed: how often the next state was expected in them and how often it followed, or their losses.
         evidence: R, the Shiryaev-Roberts sum, which the run length was compared with.
         support: for names.
     """
@@ -89,15 +85,15 @@ class ChangeAlarm:
     support: Support
 
     def __str__(self) -> str:
-        support, is_pair = self.support, self.action is None
-        where = (
-            support.pair_name(self.pairs[0]) if is_pair else f"{support.action_name(self.action or 0)} in all states"
-        )
+        support, more = self.support, self.direction == MORE
+        if self.action is None:
+            where = support.pair_name(self.pairs[0])
+        else:
+            where = f"{support.action_name(self.action)} in all states"
         if self.next_state is None:
             found = (
-                f"its loss is {'higher' if self.direction == MORE else 'lower'} than before: "
-                f"{self.observed / self.visits:.3g} on average in {self.visits} visits, where "
-                f"{self.expected / self.visits:.3g} was expected"
+                f"its loss is {'higher' if more else 'lower'} than before: {self.observed / self.visits:.3g} on "
+                f"average in {self.visits} visits, where {self.expected / self.visits:.3g} was expected"
             )
         else:
             found = (
@@ -114,9 +110,8 @@ class ChangeAlarm:
 class ChangeDetector:
     """Notices when a loss, or how often a next state follows, is no longer what it was.
 
-    Each outcome is held against a forecast that was made from earlier ones. Shiryaev-Roberts sums of likelihood ratios
-    (:mod:`goalbound.around.change_kernels`) weigh it against odds that are 1/8, 0.4, 2.5 and 8 times as high, for
-    every pair, and for every action over all its pairs.
+    Shiryaev-Roberts sums of likelihood ratios (:mod:`goalbound.around.change_kernels`) hold each outcome against a
+    forecast from earlier ones, for every pair, and for every action over all its pairs.
 
     Args:
         support: the pairs, and where each may lead.
@@ -126,31 +121,13 @@ class ChangeDetector:
 
     Guarantee: with a ``model`` that is right, the mean number of steps until a false alarm is at least ``run_length``,
     and n steps raise one with probability n / run_length at most, whoever chooses the actions by what was seen before.
-    Without one nothing is proven, as the forecasts are estimates. On logs of five kinds, with up to 36 components and
-    losses down to a tenth of the cap, there was less than one false alarm in 100,000 steps at a ``run_length`` of
-    10,000 (docs/how_to/change.md). Outcomes are to be entered in an order that does not depend on them. A step costs
-    O(d^2 + m (d + 4)) for the m next states of its pair.
-
-    >>> from goalbound import Step, Support
-    >>> detector = ChangeDetector(Support.from_pairs([{0: [0, 1]}]), 1, run_length=1000)
-    >>> for number in range(200):  # the goal, state 1, in 4 of 5 cases
-    ...     detector.observe([1.0], Step(0, 0, 0.2, 0 if number % 5 == 0 else 1), case=number)
-    >>> detector.alarms
-    ()
-    >>> for number in range(200, 230):  # and then never
-    ...     detector.observe([1.0], Step(0, 0, 0.2, 0), case=number)
-    >>> alarm = detector.alarms[0]
-    >>> alarm.next_state, alarm.direction, alarm.since_case, alarm.case
-    (0, 'more', 200, 207)
+    Without one nothing is proven, as the forecasts are estimates; docs/how_to/change.md has what was measured. Outcomes
+    are to be entered in an order that does not depend on them. A step costs O(d^2 + m (d + 4)) for the m next states of
+    its pair.
     """
 
     def __init__(
-        self,
-        support: Support,
-        context_size: int,
-        *,
-        run_length: float = RUN_LENGTH,
-        model: LinearCSSP | None = None,
+        self, support: Support, context_size: int, *, run_length: float = RUN_LENGTH, model: LinearCSSP | None = None
     ) -> None:
         self.support = check_type(support, Support, "support", SUPPORT_REMEDY)
         self.context_size = check_int(context_size, "context_size", least=1, most=2**31)
@@ -160,25 +137,21 @@ class ChangeDetector:
                 f"run_length is {short_repr(run_length)}; it is a finite number of steps above 1, such as {RUN_LENGTH}"
             )
         check_memory(support.pairs * context_size**2 + support.triples * context_size, f"context_size {context_size}")
-        self._sums = new_change_sums(support, self.context_size)
-        if model is not None:
-            self._sums.given[:] = True
-            self._sums = self._sums._replace(given_means=self._means_of(model))
-        self._work = kernels.new_change_workspace(support, self.context_size)
+        self._sums = kernels.new_change_sums(support, self.context_size)
         self._effort = Effort()
+        if model is not None:
+            check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
+            if model.support != support or model.context_size != context_size:
+                raise ArgumentError(
+                    f"model is {model}, which has another support or context size than the detector; build it on "
+                    "the learner's support"
+                )
+            self._sums.given[:] = True
+            self._sums.outcome_sums[:] = by_number(support, model.probabilities, model.losses)
 
     __getstate__ = copied_state
     __setstate__ = restore_state
     __copy__ = deep_copy
-
-    def _means_of(self, model: object) -> NDArray[np.float64]:
-        problem = check_type(model, LinearCSSP, "model", "give the problem as it is before any change, or leave it out")
-        if problem.support != self.support or problem.context_size != self.context_size:
-            raise ArgumentError(
-                f"model is {problem}, which has another support or context size than the detector; build it on "
-                "the learner's support"
-            )
-        return by_number(self.support, problem.probabilities, problem.losses)
 
     def begin_with(self, seen: Statistics, nothing: Statistics) -> None:
         """Take over what a learner has seen of pairs all of whose outcomes are known: contexts sum to 1, so their next
@@ -215,7 +188,7 @@ class ChangeDetector:
         """Enter n steps that were checked, and the case of each; how many alarms there were."""
         work = int(len(steps.pairs) * (self.support.triples / self.support.pairs + 1 + self.context_size**2 / 5))
         run = self._effort.engine(5 * work)(kernels.detect_changes)
-        return int(run(self._sums, self._work, steps, cases.astype(np.int64, copy=False), self.run_length))
+        return int(run(self._sums, steps, cases.astype(np.int64, copy=False), self.run_length))
 
     @property
     def alarms(self) -> tuple[ChangeAlarm, ...]:
@@ -230,33 +203,33 @@ class ChangeDetector:
 
     def acknowledge(self) -> None:
         """Go on: the pairs with an alarm begin with nothing, as if nothing had been seen of them."""
-        sums, fresh = self._sums, new_change_sums(self.support, self.context_size)
+        sums, fresh = self._sums, kernels.new_change_sums(self.support, self.context_size)
         changed = sorted({pair for alarm in self.alarms for pair in alarm.pairs})
         for name in ("gram", "gram_low", "inverse", "visits", "given"):
             getattr(sums, name)[changed] = getattr(fresh, name)[changed]
-        starts = self._work.part_start
-        for part in {*changed, *(self.support.pairs + self.support.pair_action[changed]).tolist()}:
-            numbers = slice(starts[part], starts[part + 1])
+        for part in (*changed, *(self.support.pairs + self.support.pair_action[changed]).tolist()):
+            numbers = self._numbers(part)
             sums.evidence[numbers] = 0.0
             sums.outcome_sums[numbers] = 0.0  # those of actions lie beyond the end
         sums.alarm_step[:] = sums.alarm_case[:] = NO_ALARM
 
+    def _numbers(self, part: int) -> slice:
+        return slice(*self._sums.part_start[part : part + 2].tolist())
+
     def _alarm(self, part: int) -> ChangeAlarm:
-        sums, support = self._sums, self.support
+        sums, support, action = self._sums, self.support, part - self.support.pairs
         following: list[int | None]
-        if part < support.pairs:
-            of_part, following = [part], [None, *support.next_state[support.row(part)].tolist()]
+        if action < 0:
+            pairs, following = [part], [None, *support.next_state[support.row(part)].tolist()]
         else:
-            of_part = np.flatnonzero(support.pair_action == part - support.pairs).tolist()
-            following = [support.states, None]
-        first, last = self._work.part_start[part : part + 2]
-        roberts = sums.evidence[first:last, :, kernels.ROBERTS]
-        place, at = (int(index) for index in np.unravel_index(int(np.argmax(roberts)), roberts.shape))
-        _, _, since_step, since_case, visits, expected, observed = sums.evidence[first + place, at].tolist()
+            pairs, following = np.flatnonzero(support.pair_action == action).tolist(), [support.states, None]
+        found = sums.evidence[self._numbers(part)]
+        number, at = divmod(int(found[..., kernels.ROBERTS].argmax()), len(RATIOS))
+        _, _, since_step, since_case, visits, expected, observed = found[number, at].tolist()
         return ChangeAlarm(
-            pairs=tuple(of_part),
-            action=None if len(of_part) == 1 else part - support.pairs,
-            next_state=following[place],
+            pairs=tuple(pairs),
+            action=action if len(pairs) > 1 else None,
+            next_state=following[number],
             direction=MORE if RATIOS[at] > 1.0 else LESS,
             since_step=int(since_step),
             since_case=int(since_case),
@@ -265,11 +238,9 @@ class ChangeDetector:
             visits=int(visits),
             expected=expected,
             observed=observed,
-            evidence=float(roberts.mean()),
+            evidence=float(found[..., kernels.ROBERTS].mean()),
             support=support,
         )
-
-    # What of it is in a file of a learner that is monitored.
 
     def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Return all that it has seen, by name, as writable views."""
@@ -277,39 +248,21 @@ class ChangeDetector:
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over the arrays of a file, checked."""
-        given, width = arrays["change.given_means"], (self.support.triples + self.support.pairs, self.context_size)
-        if given.shape not in ((0, self.context_size), width):
-            raise FileFormatError(f"change.given_means has shape {given.shape}; it is empty or {width}")
-        is_old = "change.overall" not in arrays
-        self._sums = sums = self._sums._replace(given_means=given.copy())
-        for name, own in self.arrays():
-            if not (is_old and name == "change.overall"):
-                own[...] = matching(arrays, name, own.shape, own.dtype)
-        if sums.given.any() and not len(given):
-            raise FileFormatError("change.given_means is empty, and the numbers of a pair are said to be given")
-        for name in ("visits", "steps"):
-            within(f"change.{name}", getattr(sums, name), 0, MANY)
-        for name in ("alarm_step", "alarm_case"):
-            within(f"change.{name}", getattr(sums, name), NO_ALARM, MANY)
+        sums = self._sums
+        for name, array in self.arrays():
+            array[...] = matching(arrays, name, array.shape, array.dtype)
+        within("change.visits", sums.visits, 0, MANY)
+        within("change.steps", sums.steps, 0, MANY)
         within("change.overall", sums.overall, 0.0, HUGE)
         within("change.evidence", np.delete(sums.evidence, kernels.CUSUM, axis=2), 0.0, HUGE)
-        within("change.evidence", sums.evidence[:, :, kernels.STEP : kernels.EXPECTED], 0.0, MANY)
-        if is_old:
-            self._leave_old_ridge()
-        within("change.inverse", np.diagonal(sums.inverse, axis1=1, axis2=2), 0.0, HUGE)
         if any(alarm.visits < 1 for alarm in self.alarms):
             raise FileFormatError("an alarm of the change detector has no visits")
 
-    def _leave_old_ridge(self) -> None:
-        """Replace the ridge of files without ``overall``, one visit of each component with a loss of 0.5 and all next
-        states alike, by that of today."""
-        sums, counts = self._sums, np.diff(self.support.next_start)
-        sums.gram[...] += kernels.pooled_ridge(self.context_size) - np.eye(self.context_size)
-        sums.inverse[...] = np.linalg.inv(sums.gram)
-        assumed = by_number(self.support, np.repeat(1.0 / counts, counts), np.full(len(counts), 0.5))
-        sums.outcome_sums[...] -= assumed[:, None]
-        losses = sums.outcome_sums[self._work.part_start[: self.support.pairs]]
-        sums.overall[:] = max(losses.sum(), 0.0), sums.visits.sum()
+
+def _empty_steps(count: int, size: int) -> StepArrays:
+    """Return room for so many steps."""
+    pairs, places = np.zeros((2, count), dtype=np.int64)
+    return StepArrays(np.zeros((count, size)), pairs, places, np.zeros(count))
 
 
 def monitored_card(monitor: Any) -> LearnerCard:
@@ -335,8 +288,7 @@ class Monitored(Around):
         window: so many of the last steps are kept, and saved, for :meth:`relearned`.
         model: the problem as it is before any change, where that is known.
 
-    Guarantee: that of :class:`~goalbound.around.monitor.ChangeDetector`: the run length is proven with a ``model``,
-    and measured without one.
+    Guarantee: the run length is that of :class:`~goalbound.around.monitor.ChangeDetector`.
 
     >>> from goalbound import GreedyRidge, Step, Support
     >>> monitor = Monitored(GreedyRidge(Support.from_pairs([{0: [0, 1], 1: [0, 1]}]), 1, loss_floor=0.1))
@@ -359,9 +311,8 @@ class Monitored(Around):
     _given = ("run_length", "window")
     _array_types: ClassVar = {
         **{name: array.dtype.str for name, array in ChangeDetector(Support.full(1, 1), 1).arrays()},
-        **WINDOW_TYPES,
+        **{name: array.dtype.str for name, array in named_arrays("window", _empty_steps(0, 1))},
     }
-    _optional = ("change.overall",)  # older files held one visit of each component instead
     _counted = ("logged_cases", "cases", *_array_types)
     _difference = "another run length or window"
 
@@ -376,24 +327,22 @@ class Monitored(Around):
         self.run_length = self.detector.run_length
         self.window = check_int(window, "window", least=0, most=2**40)
         check_memory(2 * self.window * (base.context_size + 3), f"window {self.window}")
-        pairs, places = np.zeros((2, 0), dtype=np.int64)
-        self._pieces = [StepArrays(np.zeros((0, base.context_size)), pairs, places, np.zeros(0))]
+        self._pieces = [_empty_steps(0, base.context_size)]
         self._logged_cases = 0
         self._cases = 0
-
-    @property
-    def change(self) -> ChangeAlarm | None:
-        """The first alarm that was not acknowledged; None: there is none. All are in :attr:`alarms`."""
-        return next(iter(self.alarms), None)
 
     @property
     def alarms(self) -> tuple[ChangeAlarm, ...]:
         """All alarms that were not acknowledged, the first one first."""
         return self.detector.alarms
 
+    @property
+    def change(self) -> ChangeAlarm | None:
+        """The first of the :attr:`alarms`; None: there is none."""
+        return next(iter(self.alarms), None)
+
     def acknowledge(self) -> None:
-        """Go on after an alarm: the detector forgets what it knew of the pairs that have changed. The learner keeps
-        all that it has learned."""
+        """Go on after an alarm: the detector forgets the pairs that have changed, the learner forgets nothing."""
         self.detector.acknowledge()
 
     def learn(self, context: Any, step: Step) -> None:
@@ -416,36 +365,34 @@ class Monitored(Around):
             try:
                 yield
             finally:
-                learned = sum(len(steps.pairs) for steps in taken)
-                cases = np.full(learned, self._cases, dtype=np.int64)
-                if case_of is not None and learned:
-                    cases += np.asarray(case_of, dtype=np.int64)[:learned]
+                cases = np.full(sum(len(steps.pairs) for steps in taken), self._cases, dtype=np.int64)
+                if case_of is not None and len(cases):
+                    cases += np.asarray(case_of, dtype=np.int64)[: len(cases)]
                     self._logged_cases += int(cases.max()) + 1 - self._cases
-                for steps in taken:
-                    of_steps, cases = np.split(cases, [len(steps.pairs)])
-                    self._test(steps, of_steps)
+                self._test(taken, cases)
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
         if step is not None:
             pair, place = checked_step(episode.learner.support, step)
             steps = single_step(episode.context, pair, place, float(step[2]))
-            self._test(steps, np.array([self._logged_cases + episode.number]))
+            self._test([steps], np.array([self._logged_cases + episode.number]))
 
-    def _test(self, steps: StepArrays, cases: NDArray[np.int64]) -> None:
+    def _test(self, taken: list[StepArrays], cases: NDArray[np.int64]) -> None:
         """Hold steps that were learned against the forecasts, keep them, and warn of what has changed."""
-        steps = _part(steps, slice(None))  # kernels are compiled for arrays that may be written to
+        if not len(cases):
+            return
+        steps = _joined(taken)
         self._pieces.append(steps)
         raised = self.detector.enter(steps, cases)
         if len(self._pieces) > max(MOST_PIECES, min(self.detector.steps, self.window) // 100):
             self._pieces = [self._last_steps()]
-        if len(cases):
-            self._cases = max(self._cases, int(cases.max()) + 1)
+        self._cases = max(self._cases, int(cases.max()) + 1)
         for alarm in self.alarms[-raised:] if raised else ():
             warnings.warn(str(alarm), ChangeWarning, stacklevel=5)
 
     def _last_steps(self) -> StepArrays:
         """Return the steps that are kept: the last ones of the window, or all if there were fewer."""
-        whole = StepArrays._make(map(np.concatenate, zip(*self._pieces, strict=True)))
+        whole = _joined(self._pieces)
         return _part(whole, slice(max(len(whole.pairs) - self.window, 0), None))
 
     def relearned(self, *, since: int | None = None, keep_others: bool = True, fresh: Any = None) -> Monitored:
@@ -456,17 +403,17 @@ class Monitored(Around):
         window which was chosen by outcomes: the caveats say so.
 
         Args:
-            since: the number of the first step to learn from; ``change.since_step`` if left out. The steps must still
-                be in the window.
+            since: the number of the first step to learn from, which must still be in the window;
+                ``change.since_step`` if left out.
             keep_others: learn older steps of the window too, except those of pairs with an alarm. What else has changed
                 unnoticed stays learned until it raises an alarm; with False all older steps are forgotten.
             fresh: the learner that learns, which has seen nothing; one with the settings of this one if left out.
         """
-        alarms = self.alarms
+        alarms, own = self.alarms, unwrap(self)
         if since is None and not alarms:
             raise LearnerError("there is no change to learn from; give since=, the number of a step")
         number = min(alarm.since_step for alarm in alarms) if since is None else check_int(since, "since", least=0)
-        kept, changed = self._last_steps(), [pair for alarm in alarms for pair in alarm.pairs]
+        kept = self._last_steps()
         first = self.detector.steps - len(kept.pairs)
         if number < first:
             raise ArgumentError(
@@ -475,31 +422,26 @@ class Monitored(Around):
             )
         chosen = np.arange(first, self.detector.steps) >= number
         if check_bool(keep_others, "keep_others"):
-            chosen |= ~np.isin(kept.pairs, changed)
-        steps = _part(kept, chosen)
-        again = self._again(made_anew(self.inner) if fresh is None else self._checked_fresh(fresh))
-        base = unwrap(again)
-        base._learn_steps(steps)
-        base._caveats = united_caveats(unwrap(self).caveats, (SINCE_CHANGE,))
-        base._after_learning()
-        again._test(steps, np.zeros(len(steps.pairs), dtype=np.int64))
-        return again
-
-    def _checked_fresh(self, fresh: Any) -> Any:
-        base, own = unwrap(fresh), unwrap(self)
-        check_type(base, LearnerBase, "fresh", "give a learner such as the one inside")
+            chosen |= ~np.isin(kept.pairs, [pair for alarm in alarms for pair in alarm.pairs])
+        fresh = made_anew(self.inner) if fresh is None else fresh
+        base = check_type(unwrap(fresh), LearnerBase, "fresh", "give a learner such as the one inside")
         if base.support != own.support or base.context_size != own.context_size or base._steps:
             raise ArgumentError(
                 f"fresh is {fresh!r:.200}; it needs this support and context size, and has seen nothing"
             )
-        return fresh
+        again, steps = self._again(fresh), _part(kept, chosen)
+        base._learn_steps(steps)
+        base._caveats = united_caveats(own.caveats, (SINCE_CHANGE,))
+        base._after_learning()
+        again._test([steps], np.zeros(len(steps.pairs), dtype=np.int64))
+        return again
 
     def merge(self, other: Monitored) -> None:
         """Add what the learner inside another monitor has learned, as the learners inside do.
 
-        Changes are found in the order of time, which the steps of two monitors do not have. So the detector, and the
-        window of :meth:`relearned`, go on with the steps that were seen here: what is said of false alarms holds as
-        before, and changes that only the other saw are found by the other. Its change is to be settled there first.
+        Changes are found in the order of time, which the steps of two monitors do not have. So the detector and the
+        window go on with the steps that were seen here, and changes that only the other saw are found by the other. Its
+        change is to be settled there first.
         """
         if isinstance(other, Monitored) and other.change is not None:
             raise LearnerError(
@@ -509,8 +451,7 @@ class Monitored(Around):
         super().merge(other)
 
     def _going_on(self, inner: Any, **given: Any) -> Self:
-        """Return the same around another learner with these data: the window goes on, and so does the detector; on a
-        larger support it begins with what the learner has seen."""
+        """Go on with the window and the detector, which begins with what the learner has seen on a larger support."""
         again, support, kept = self._again(inner, **given), unwrap(inner).support, self._last_steps()
         if support == self.detector.support:
             again.detector = deep_copy(self.detector)
@@ -526,31 +467,34 @@ class Monitored(Around):
 
     def _saved(self) -> dict[str, Any]:
         counts = {"logged_cases": self._logged_cases, "cases": self._cases}
-        return counts | dict(self.detector.arrays()) | dict(zip(WINDOW_TYPES, self._last_steps(), strict=True))
+        return counts | dict(self.detector.arrays()) | dict(named_arrays("window", self._last_steps()))
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        self._logged_cases, self._cases = (
-            check_int(saved[name], name, least=0, most=2**62) for name in ("logged_cases", "cases")
-        )
+        self._logged_cases = check_int(saved["logged_cases"], "logged_cases", least=0, most=2**62)
+        self._cases = check_int(saved["cases"], "cases", least=0, most=2**62)
         self.detector.restore(saved)
-        steps = StepArrays._make(saved[name] for name in WINDOW_TYPES)
-        size, count, kept = self.detector.context_size, self.detector.steps, len(steps.losses)
+        kept, count, support = len(saved["window.losses"]), self.detector.steps, self.detector.support
         if kept != min(count, self.window):
             raise FileFormatError(f"the window has {kept} steps; of {count} it keeps {min(count, self.window)}")
-        for name, type in WINDOW_TYPES.items():
-            matching(saved, name, (kept, size) if name == "window.contexts" else (kept,), type)
-        support = self.detector.support
+        steps = _empty_steps(kept, self.detector.context_size)
+        for name, array in named_arrays("window", steps):
+            array[...] = matching(saved, name, array.shape, array.dtype)
         within("window.pairs", steps.pairs, 0, support.pairs - 1)
-        starts, ends = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
-        within("window.places", steps.places, starts, ends - 1)
+        first, end = support.next_start[steps.pairs], support.next_start[steps.pairs + 1]
+        within("window.places", steps.places, first, end - 1)
         within("window.losses", steps.losses, 0.0, 1.0)
-        within("window.contexts", steps.contexts, 0.0, 2.0)
-        within("window.contexts, summed,", steps.contexts.sum(axis=1), *near(1.0, 1e-9))
-        self._pieces = [_part(steps, slice(None))]
+        within("window.contexts", steps.contexts, 0.0, HUGE)
+        within("window.contexts, summed,", steps.contexts.sum(axis=1), 1.0 - 1e-9, 1.0 + 1e-9)
+        self._pieces = [steps]
 
     def __repr__(self) -> str:
         alarms = pluralize(self.detector.alarm_count, "alarm")
         return f"Monitored({self.inner!r}, run length {self.run_length:g}, {alarms})"
+
+
+def _joined(pieces: list[StepArrays]) -> StepArrays:
+    """Return a copy of all steps of the pieces."""
+    return StepArrays._make(map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def _part(steps: StepArrays, which: slice | NDArray[np.bool_]) -> StepArrays:

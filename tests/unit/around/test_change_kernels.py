@@ -19,7 +19,6 @@ from goalbound.around.change_kernels import (
     ROBERTS,
     STEP,
     ChangeSums,
-    ChangeWorkspace,
 )
 from goalbound.around.monitor import ChangeDetector
 from goalbound.learners.visits import StepArrays
@@ -34,8 +33,8 @@ Numbers: loss and triples of pair 0 (0; 1, 2), pair 1 (3; 4 to 6), pair 2 (7; 8,
 NEVER = 1e300
 
 
-def new(size: int = 2) -> tuple[ChangeSums, ChangeWorkspace]:
-    return kernels.new_change_sums(SUPPORT, size), kernels.new_change_workspace(SUPPORT, size)
+def new(size: int = 2) -> ChangeSums:
+    return kernels.new_change_sums(SUPPORT, size)
 
 
 def drawn(count: int, seed: int, *, pair: int | None = None) -> StepArrays:
@@ -48,8 +47,8 @@ def drawn(count: int, seed: int, *, pair: int | None = None) -> StepArrays:
 
 
 def entered(steps: StepArrays, *, form: str = "python", run_length: float = NEVER) -> ChangeSums:
-    sums, work = new()
-    getattr(kernels.detect_changes, form)(sums, work, steps, np.arange(len(steps.pairs)), run_length)
+    sums = new()
+    getattr(kernels.detect_changes, form)(sums, steps, np.arange(len(steps.pairs)), run_length)
     return sums
 
 
@@ -112,21 +111,21 @@ def test_evidence_has_mean_one_whatever_the_law_with_the_forecast_mean(law: dict
 
 def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() -> None:
     # All sequences of 6 visits of pair 2 with loss 0 or 1: means 0.3 (state 0), 0.7 (goal), 0.4 (loss), 4^6 in all.
-    sums, work = new(1)
+    sums = new(1)
     means = np.full((10, 1), 0.5)
     means[[8, 9, 7]] = [[0.3], [0.7], [0.4]]
     total = 0.0
     for code in range(4**6):
         again = sums._replace(**{name: array.copy() for name, array in sums._asdict().items()})
-        again = again._replace(given_means=means, given=np.ones(3, dtype=np.bool_))
+        again = again._replace(outcome_sums=means, given=np.ones(3, dtype=np.bool_))
         draws = [(code >> 2 * t) & 3 for t in range(6)]
         chance = np.prod([(0.7 if one & 1 else 0.3) * (0.4 if one & 2 else 0.6) for one in draws])
         steps = StepArrays(
             np.ones((6, 1)), np.full(6, 2), np.array([6 if one & 1 else 5 for one in draws]),
             np.array([float(one >> 1) for one in draws]),
         )  # fmt: skip
-        kernels.detect_changes.compiled(again, work, steps, np.zeros(6, dtype=np.int64), NEVER)
-        own, shared = (kernels.roberts_of.python(again, work, part) for part in (2, 3))
+        kernels.detect_changes.compiled(again, steps, np.zeros(6, dtype=np.int64), NEVER)
+        own, shared = (kernels.roberts_of.python(again, part) for part in (2, 3))
         total += chance * (0.5 * own + 0.5 * shared)
     assert total == pytest.approx(6.0, rel=1e-9)
 
@@ -134,8 +133,8 @@ def test_the_mean_of_the_sums_is_the_count_of_steps_where_the_means_are_given() 
 def test_an_alarm_stops_the_part() -> None:
     steps = drawn(200, 4, pair=2)
     steps.places[100:], steps.losses[100:] = 5, 0.9  # never the goal any more
-    sums, work = new()
-    found = kernels.detect_changes.python(sums, work, steps, np.arange(200), 1000.0)
+    sums = new()
+    found = kernels.detect_changes.python(sums, steps, np.arange(200), 1000.0)
     assert found == 1
     raised = np.flatnonzero(sums.alarm_step != NO_ALARM)
     assert len(raised) == 1
@@ -150,6 +149,6 @@ def test_after_an_alarm_is_acknowledged_nothing_is_known_of_its_pairs() -> None:
     steps.places[100:], steps.losses[100:] = 5, 0.9  # never the goal any more
     assert detector.enter(steps, np.arange(200)) == 1
     detector.acknowledge()
-    fresh, _ = new()
+    fresh = new()
     for name in ("gram", "inverse", "outcome_sums", "visits", "evidence", "alarm_step"):
         np.testing.assert_array_equal(getattr(detector._sums, name), getattr(fresh, name), err_msg=name)

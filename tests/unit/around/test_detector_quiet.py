@@ -28,7 +28,7 @@ def test_what_is_forecast_of_a_loss_lies_among_the_losses_that_were_seen() -> No
     detector = ChangeDetector(problem.support, problem.context_size)
     detector.enter(steps, np.zeros(len(steps.pairs), dtype=np.int64))
     count, expected, observed = (detector._sums.evidence[..., column].sum() for column in (4, 5, 6))
-    of_losses = detector._sums.evidence[detector._work.part_start[: problem.support.pairs]]
+    of_losses = detector._sums.evidence[detector._sums.part_start[: problem.support.pairs]]
     count, expected = of_losses[..., 4].sum(), of_losses[..., 5].sum()
     assert observed > 0.0
     assert expected / count < steps.losses.max()

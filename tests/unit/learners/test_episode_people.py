@@ -407,6 +407,7 @@ def test_learners_around_a_learner_pass_all_of_it_on(wrap: Callable[[], Any]) ->
                     overridden=True)  # fmt: skip
     if not episode.ended:
         episode.abandon("left")
-        assert learner.abandoned == {"left": 1}
+        inside = learner.cells.values() if isinstance(learner, Discretized) else [learner]
+        assert [one.abandoned for one in inside] == [{"left": 1}]
     with pytest.raises(InputError, match="no open episode has the id 'case 17'"):
         learner.episode("case 17")

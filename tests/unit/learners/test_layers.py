@@ -9,7 +9,6 @@ from goalbound import (
     LRCSSP,
     Apprentice,
     ContextBlind,
-    Discretized,
     GreedyRidge,
     Guarded,
     LossScale,
@@ -80,15 +79,6 @@ def test_a_learner_since_a_time_is_one_that_learned_only_what_came_from_then_on(
     assert unwrap(found).settings == unwrap(learner).settings
     assert unwrap(learner)._steps == len(log)
     assert unwrap(found)._steps == len(log) - 10
-
-
-def test_cells_begin_anew_too():
-    log = a_log()
-    learner = Discretized(blind, 2, parts=2, rng=np.random.default_rng(0))
-    learner.learn_log(log)
-    found = learner.since(log, "2026-03-11")
-    assert sum(one._steps for one in found.cells.values()) == len(log) - 10
-    assert found.parts == 2
 
 
 def test_what_cannot_be_made_anew_or_has_no_times_is_an_error():

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from goalbound.errors import InputError
+from goalbound.learners.doubling import plan_under_bound
 from goalbound.learners.explore.greedy import Greedy
 from goalbound.learners.explore.posterior import Posterior
 from goalbound.learners.explore.protocol import ExplorationRule
@@ -66,9 +67,9 @@ def test_a_larger_factor_plans_less_often(settings: dict[str, Any] | None) -> No
             if settings is None
             else learner_of(PROBLEM, **settings, replan_factor=factor)
         )
-        with patch.object(type(learner.settings.exploration), "draw") as planned:
+        with patch.object(learner, "_run", wraps=learner._run) as run:
             Clinic(PROBLEM, learner, beds=1, seed=4).run(600)
-        counts.append(planned.call_count)
+        counts.append(sum(call.args[0] is plan_under_bound for call in run.call_args_list))
     # 300 steps; about every second one arrives, and that ends an interval whatever the factor
     assert counts[0] > 1.2 * counts[1]
     assert counts[1] > counts[2]
