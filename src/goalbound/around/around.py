@@ -1,15 +1,10 @@
-"""A learner around another one, its ``inner``: what all of them share, once, and their files.
-
-A wrapper changes three things at most: what is seen of a context (``_see``), who chooses in an episode (``_lead``), and
-what is noted of a step (``_watch``). All else is forwarded to the inner learner.
-"""
+"""What all learners around another one share, and their files."""
 
 from __future__ import annotations
 
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -37,21 +32,22 @@ from goalbound.models.validation import check_callable, check_list, check_type, 
 
 VERSION = 2
 """Of the files of all learners around another one."""
-OF_CONTEXT = ("plan", "explain", "progress", "policy_bounds", "robust_plan", "confidence_set")
+_OF_CONTEXT = ("plan", "explain", "progress", "policy_bounds", "robust_plan", "confidence_set")
 """The methods whose first argument is a context."""
-REMADE = ("extended", "with_settings", "relearned")
+_REMADE = ("anew", "extended", "with_settings", "relearned")
 """The methods that give another learner, around which the same is put."""
 
 
 class _LacksError(LearnerError, AttributeError):
-    """The inner learner lacks what it was asked for; so ``hasattr`` is false."""
+    """The inner learner has no such attribute; ``hasattr`` is false."""
 
 
 class Around(InnerBorder):
     """A learner that plays with another one, ``inner``, which does all the learning.
 
-    Forwards all else to it; raises AttributeError for what it lacks too. A subclass overrides the hooks that it needs
-    (``_see``, ``_lead``, ``_watch``) and gives ``card`` and the class variables below.
+    Forwards all else to it; raises AttributeError for what it lacks too. A subclass gives ``card`` and overrides the
+    hooks that it needs: what is seen of a context (``_see``), who chooses in an episode (``_lead``), what is noted of a
+    step (``_watch``). Its constructor's arguments beside ``learner`` are attributes of the same names, and are saved.
 
     >>> from goalbound import LRCSSP, Support
     >>> around = Around(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1))
@@ -65,24 +61,25 @@ class Around(InnerBorder):
     card = Card(lambda around: learner_card(around.inner))
 
     _episode_type: ClassVar[type[AroundEpisode] | None] = None
-    """The class of episodes; None: they are those of the inner learner, or, of a wrapper that leads or watches,
-    :class:`AroundEpisode`."""
+    """The class of episodes; None: they are the inner learner's."""
     _what: ClassVar[str] = "learner"
     """The name of the wrapper in errors."""
     _difference: ClassVar[str] = "other settings"
     """How a wrapper differs that was given something else."""
     _given: ClassVar[tuple[str, ...]] = ()
-    """The arguments of the constructor beside the learner, which are attributes too."""
+    """The arguments of the constructor that are saved; a class that leaves it out saves all."""
     _counted: ClassVar[tuple[str, ...]] = ()
     """The names of what :meth:`_saved` gives."""
     _array_types: ClassVar[Mapping[str, str]] = {}
-    """The types of those among both that are arrays."""
+    """The types of the arrays among both."""
     _optional: ClassVar[tuple[str, ...]] = ()
     """The names of arrays that older files lack."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
 
     def __init_subclass__(cls) -> None:
+        if "__init__" in vars(cls) and "_given" not in vars(cls):
+            cls._given = tuple(name for name in signature(cls).parameters if name != "learner")
         if cls._episode_type is None and (cls._lead is not Around._lead or cls._watch is not Around._watch):
             cls._episode_type = AroundEpisode
 
@@ -91,47 +88,39 @@ class Around(InnerBorder):
         self.inner = learner
         self._files = SavedFiles()
 
-    # The three hooks.
-
     def _see(self, context: Any) -> Any:
         """Return the context that the inner learner is shown."""
         return context
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         """Return the action to play in a state; the inner episode must have been asked for it."""
-        action: int = episode.inner.act(state, allowed=allowed)
-        return action
+        return int(episode.inner.act(state, allowed=allowed))
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
         """Note a step that the innermost learner has learned, its loss in [0, 1]. ``foreign``: nobody had proposed it.
         None: the world moved by itself, or the episode was abandoned."""
 
-    # What is the inner learner's.
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "inner" or name in self._hidden:
             raise AttributeError(f"a {type(self).__name__} has no {name}")
         inner = self._of_inner(name)
-        if name in OF_CONTEXT:
-            return _with_context(inner, self._see)
-        if name == "anew":
-            return lambda: self._again(inner())
-        if name in REMADE:
-            return lambda *arguments, **others: self._going_on(inner(*arguments, **others))
+        if name in _OF_CONTEXT:
+            return lambda context, *others, **named: inner(self._see(context), *others, **named)
+        if name in _REMADE:
+            put = self._again if name == "anew" else self._going_on
+            return lambda *others, **named: put(inner(*others, **named))
         return inner
 
     def _of_inner(self, name: str) -> Any:
-        """Return an attribute of the inner learner, or raise an error that is an AttributeError too."""
         try:
             return getattr(self.inner, name)
         except LearnerError:  # its own words are better
             raise
         except AttributeError:
-            remedy = "; make a new learner as it is to be, and let it learn the log: learn_log(log)"
-            raise _LacksError(
-                f"a {type(self).__name__} has the {name} of the learner inside, and a {type(self.inner).__name__} has "
-                f"no {name}{remedy if name in (*REMADE, 'merge') else ''}"
-            ) from None
+            lacks = f"the {name} of the learner inside, and a {type(self.inner).__name__} has no {name}"
+            if name in (*_REMADE, "merge"):
+                lacks += "; make a new learner as it is to be, and let it learn the log: learn_log(log)"
+            raise _LacksError(f"a {type(self).__name__} has {lacks}") from None
 
     def begin(self, context: Any, *, id: str | int | None = None) -> Any:
         """Begin an episode under a context; ``id`` is a name of yours, by which :meth:`episode` finds it."""
@@ -155,12 +144,10 @@ class Around(InnerBorder):
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many."""
         if type(self)._see is not Around._see:
             log = LogView(log, lambda context, step: (self._see(context), step))
-        learned: int = self._of_inner("learn_log")(log)
-        return learned
+        return int(self._of_inner("learn_log")(log))
 
     def since(self, log: Any, time: Any) -> Any:
-        """Return a learner made like this one that has learned only the steps of a log from a time on
-        (:meth:`LearnerBase.since <goalbound.learners.base.LearnerBase.since>`)."""
+        """Return a learner made like this one that has learned only the steps of a log from a time on."""
         return learned_since(self, log, time)
 
     def merge(self, other: Any) -> None:
@@ -198,14 +185,9 @@ class Around(InnerBorder):
     def _episode(self, inner: Any) -> Any:
         return inner if self._episode_type is None else self._episode_type(self, inner)
 
-    # Files.
-
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learner, and what is around it, to one file; complete or not at all.
-
-        A file that this learner neither read nor wrote, or that was saved by someone else since, is not replaced but a
-        :class:`~goalbound.errors.FileConflictError`, unless ``overwrite`` is set.
-        """
+        """Write the learner, and what is around it, to one file; ``overwrite`` as :meth:`LearnerBase.save
+        <goalbound.learners.base.LearnerBase.save>` has it."""
         header: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": type(self).__name__}
         header |= {name: getattr(self, name) for name in self._given} | self._saved()
         arrays = {"learner": bytes_of(self.inner), **{name: header.pop(name) for name in self._array_types}}
@@ -262,9 +244,7 @@ class Around(InnerBorder):
 
 
 class AroundEpisode:
-    """An episode of a learner that leads or watches, around the ``inner`` one, whose attributes it has.
-
-    Two are equal if they are of the same episode."""
+    """An episode of a learner that leads or watches, around the ``inner`` one, whose attributes it has."""
 
     def __init__(self, learner: Any, inner: Any) -> None:
         self.learner = learner
@@ -280,14 +260,13 @@ class AroundEpisode:
     def act(self, state: int | str, *, allowed: Iterable[int | str] | None = None) -> int:
         """Return the action (its number) to play in a state, by whoever leads.
 
-        ``allowed`` are the actions that are possible right now. If the leader's is not among them, the inner learner
-        chooses, as :meth:`LearnerEpisode.act <goalbound.learners.episode.LearnerEpisode.act>` says.
+        ``allowed`` are the actions that are possible right now; the inner learner chooses if the leader's is not among
+        them.
         """
         core: LearnerEpisode = innermost(self)
         given = None if allowed is None else check_list(allowed, "allowed", "a list of actions, by number or name")
         if core.ended or core._action is not None:  # an error, or asked again
-            action: int = self.inner.act(state, allowed=given)
-            return action
+            return int(self.inner.act(state, allowed=given))
         return int(self.learner._lead(self, checked_state(core.learner.support, state, core.state), given))
 
     def observe(self, step: Step, *, overridden: bool = False) -> None:
@@ -300,8 +279,7 @@ class AroundEpisode:
         self.learner._watch(core, plain, foreign=foreign)
 
     def begins(self, action: int | str) -> None:
-        """Say that a person begins another action than the one proposed
-        (:meth:`LearnerEpisode.begins <goalbound.learners.episode.LearnerEpisode.begins>`)."""
+        """Say that a person begins another action than the one proposed."""
         begin_action(self, action)
 
     def moved_to(self, state: int | str, *, missing_at_random: bool = False) -> None:
@@ -329,12 +307,7 @@ def innermost(episode: Any) -> Any:
 
 
 def seen_inside(learner: Any, context: Any) -> Any:
-    """Return what the innermost learner sees of a context.
-
-    >>> from goalbound import LRCSSP, ContextBlind, Support
-    >>> seen_inside(Around(ContextBlind(LRCSSP(Support.full(2, 2), 1, loss_floor=0.1))), [0.3, 0.7])
-    array([1.])
-    """
+    """Return what the innermost learner sees of a context."""
     for one in layers(learner):
         context = one._see(context) if isinstance(one, Around) else context
     return context
@@ -345,12 +318,9 @@ def learner_inside(learner: Any, name: str) -> LearnerBase:
     base = unwrap(learner)
     if isinstance(base, LearnerBase):
         return base
-    if isinstance(base, type):
-        remedy = f"it is a class; make a learner of it first, such as {base.__name__}(support, d, loss_floor=0.1)"
-    elif callable(getattr(base, "example", None)):
+    remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
+    if callable(getattr(base, "example", None)):
         remedy = f"{name} goes around the learner of each cell: Discretized(lambda rng: {name}(...), ...)"
-    else:
-        remedy = "give a learner of this package, such as a LocalOptimism or an LRCSSP"
     raise ArgumentError(f"learner is {short_repr(base)}; {remedy}")
 
 
@@ -360,12 +330,8 @@ def has_own(learner: Any, name: str) -> bool:
 
 
 def can_be_saved(learner: Any) -> bool:
-    """Whether it has ``save`` and ``restored``, and so has what it may be made of."""
-    inner = learner.inner if isinstance(learner, Around) else None
-    if inner is None and callable(getattr(learner, "example", None)):
-        inner = learner.example()
-    able = callable(getattr(learner, "save", None)) and callable(getattr(learner, "restored", None))
-    return able and (inner is None or can_be_saved(inner))
+    """Whether it, and all that is inside it, has ``save`` and ``restored``."""
+    return all(callable(getattr(one, name, None)) for one in layers(learner) for name in ("save", "restored"))
 
 
 def bytes_of(learner: Any) -> NDArray[np.uint8]:
@@ -399,11 +365,3 @@ def takes(function: Callable[..., Any], name: str) -> bool:
     """Whether a function, maybe of a third party, has a parameter of this name."""
     parameters = signature(function).parameters
     return name in parameters or any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-
-
-def _with_context(ask: Callable[..., Any], see: Callable[[Any], Any]) -> Callable[..., Any]:
-    @wraps(ask)
-    def asked(context: Any, *arguments: Any, **others: Any) -> Any:
-        return ask(see(context), *arguments, **others)
-
-    return asked

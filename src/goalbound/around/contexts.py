@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,10 @@ from goalbound.models.files.array_file import FORMAT, MOST_ARRAYS, check_keys, r
 from goalbound.models.files.io import LIMIT, as_format_errors
 from goalbound.models.files.saved_files import SavedFiles
 from goalbound.models.simulated import EpisodeResults
-from goalbound.models.step import LogView, said_of_steps
+from goalbound.models.step import LogView, said_of_steps, step_parts
 from goalbound.models.validation import (
     check_array,
+    check_callable,
     check_distribution,
     check_generator,
     check_size,
@@ -59,21 +60,24 @@ class MappedContexts(Around):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
-    _given: ClassVar[tuple[str, ...]] = ("see",)
     _hidden = ("play_episodes", "context_size")
     _what = "learner that sees contexts as this one does"
     _difference = "its contexts through another function or matrix, or nothing tells that it is the same"
 
     def __init__(self, learner: Any, see: Callable[[Floats], ArrayLike] | ArrayLike) -> None:
         super().__init__(learner)
-        self.see: Callable[[Floats], ArrayLike] = see if callable(see) else _ByMatrix(see)
+        self.see = see if callable(see) else _checked_matrix(see)
         loop = getattr(learner, "play_episodes", None)
         if loop is not None and takes(loop, "shown"):
             self.play_episodes = self._play_episodes
 
     def _see(self, context: Any) -> Any:
         weights = check_array(context, "context", (None,), "[d], the weights of the components")
-        return np.asarray(self.see(weights), dtype=np.float64)
+        if callable(self.see):
+            return np.asarray(self.see(weights), dtype=np.float64)
+        if len(weights) != len(self.see):
+            raise ArgumentError(f"the context has shape {weights.shape}; see is a matrix for {len(self.see)} entries")
+        return check_distribution(weights, "context", len(self.see), "component") @ self.see
 
     def _play_episodes(
         self,
@@ -86,16 +90,22 @@ class MappedContexts(Around):
     ) -> None:
         """Play by the compiled loop of the learner; the environment has the true contexts."""
         # One at a time: what a function makes of a whole table may differ in the last bit.
-        shown = set_readonly(np.array([_checked(self._see(context), row) for row, context in enumerate(contexts)]))
-        self.inner.play_episodes(environment, contexts, values, step_limit=step_limit, results=results, shown=shown)
+        shown = np.array([self._shown(context, f"see(contexts[{row}])") for row, context in enumerate(contexts)])
+        self.inner.play_episodes(
+            environment, contexts, values, step_limit=step_limit, results=results, shown=set_readonly(shown)
+        )
+
+    def _shown(self, context: Floats, name: str) -> Floats:
+        """Return what is seen of a context, checked, as the compiled loop checks nothing."""
+        seen = check_array(self._see(context), name, (None,), "[d'], one point of the simplex")
+        return check_distribution(seen, name, len(seen), "component")
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
         """Write the learner inside, as it saves itself; what it sees through is not in the file."""
         self.inner.save(path, **({"overwrite": True} if overwrite and takes(self.inner.save, "overwrite") else {}))
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Self:
-        """Return one that sees as this one does, and goes on from the file of :meth:`save`, of at most ``limit``
-        bytes."""
+        """Return one that sees as this one does, and goes on from the file of :meth:`save`."""
         return self._again(read_by(self.inner.restored, path, limit))
 
 
@@ -112,43 +122,22 @@ class ContextBlind(MappedContexts):
     """
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, NOTHING))
-    _given = ()
 
     def __init__(self, learner: Any) -> None:
         super().__init__(one_component(learner), _constant)
 
     def _see(self, context: Any) -> Any:
-        return np.ones(1)
+        return _constant(context)
 
 
-def _constant(context: Floats) -> Floats:
+def _constant(context: Any) -> Floats:
     return np.ones(1)
 
 
-def _checked(seen: Floats, row: int) -> Floats:
-    """Check what the compiled loop is shown, which looks at nothing again, as ``begin`` does."""
-    if seen.ndim != 1:
-        raise ArgumentError(f"see(contexts[{row}]) has shape {seen.shape}; it needs [d'], one point of the simplex")
-    return check_distribution(seen, f"see(contexts[{row}])", len(seen), "component")
-
-
-class _ByMatrix:
-    """``context @ matrix``; a class, as functions inside functions cannot be pickled."""
-
-    def __init__(self, matrix: ArrayLike) -> None:
-        rows = check_array(matrix, "see", (None, None), "a function of a context, or a matrix [d, d']")
-        points = [check_distribution(row, f"see[{i}]", rows.shape[1], "component") for i, row in enumerate(rows)]
-        self._rows = np.array(points)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByMatrix) and np.array_equal(self._rows, other._rows)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __call__(self, context: Floats) -> Floats:
-        if context.shape != (len(self._rows),):
-            raise ArgumentError(f"the context has shape {context.shape}; see is a matrix for {len(self._rows)} entries")
-        return np.asarray(check_distribution(context, "context", len(self._rows), "component") @ self._rows)
+def _checked_matrix(see: ArrayLike) -> Floats:
+    rows = check_array(see, "see", (None, None), "a function of a context, or a matrix [d, d']")
+    points = [check_distribution(row, f"see[{i}]", len(row), "component") for i, row in enumerate(rows)]
+    return set_readonly(np.array(points))
 
 
 class Discretized:
@@ -179,15 +168,12 @@ class Discretized:
     ) -> None:
         self.context_size = check_size(context_size, "context_size", "a context has at least one entry")
         self.parts = check_size(parts, "parts", "an entry has at least one part")
-        if not callable(make):
-            raise ArgumentError(
-                f"make is a {type(make).__name__}; give a function of rng= that makes a learner of a cell"
-            )
+        check_callable(make, "make", "a function of rng= that makes the learner of a cell")
         self.cells: dict[tuple[int, ...], Any] = {}
         """The learners by cell, in the order of their first contexts."""
         self._make = make
         self._files = SavedFiles()
-        self._seeds = (np.random.default_rng() if rng is None else check_generator(rng)).bit_generator.seed_seq
+        self._seeds: Any = (np.random.default_rng() if rng is None else check_generator(rng)).bit_generator.seed_seq
 
     __copy__ = deep_copy  # all that learns is in the learners inside
 
@@ -197,7 +183,7 @@ class Discretized:
         return lambda context, *given, **named: getattr(self._at(self.cell(context)), name)([1.0], *given, **named)
 
     def cell(self, context: ArrayLike) -> tuple[int, ...]:
-        """Return which part each entry of a context lies in."""
+        """Return the part that each entry of a context lies in."""
         weights = check_distribution(context, "context", self.context_size, "component")
         return tuple(np.minimum((self.parts * weights).astype(int), self.parts - 1).tolist())
 
@@ -207,17 +193,12 @@ class Discretized:
 
     def _made(self, number: int) -> Any:
         """Return the learner of the cell with this number, as it is at the beginning."""
-        entropy: Any = self._seeds
-        seed = np.random.SeedSequence(entropy.entropy, spawn_key=(*entropy.spawn_key, number))
+        seed = np.random.SeedSequence(self._seeds.entropy, spawn_key=(*self._seeds.spawn_key, number))
         return one_component(self._make(rng=np.random.default_rng(seed)))
 
-    def _at(self, cell: tuple[int, ...], *, kept: bool = False) -> Any:
-        """Return the learner of a cell; one that does not exist yet as it would be made, and it exists if it is
-        ``kept``."""
-        learner = self.cells[cell] if cell in self.cells else self.example()
-        if kept:
-            self.cells[cell] = learner
-        return learner
+    def _at(self, cell: tuple[int, ...]) -> Any:
+        """Return the learner of a cell, made if there is none, and not kept."""
+        return self.cells[cell] if cell in self.cells else self.example()
 
     @property
     def open_episodes(self) -> tuple[Any, ...]:
@@ -230,7 +211,7 @@ class Discretized:
         cell = self.cell(context)
         if id is not None and id in self._ids():
             raise LearnerError(f"an open episode has the id {short_repr(id)} already; episode(id) is that one")
-        learner = self._at(cell, kept=True)
+        learner = self.cells[cell] = self._at(cell)
         episode: Episode = learner.begin([1.0]) if id is None else learner.begin([1.0], id=id)
         return episode
 
@@ -250,11 +231,11 @@ class Discretized:
         self._learn(context, step, {})
 
     def _learn(self, context: Any, step: Any, said: dict[str, Any]) -> None:
-        """Let the cell's learner learn a step, of a log that says this of itself; one that cannot be makes no cell."""
+        """:meth:`learn`, of a log that says this of itself. A step that is an error makes no cell."""
         cell = self.cell(context)
         learner = self._at(cell)
         if said:
-            learner.learn_log(LogView([([1.0], step)], lambda context, step: (context, step), **said))
+            learner.learn_log(LogView([(context, step)], lambda _, step: ([1.0], step), **said))
         else:
             learner.learn([1.0], step)
         self.cells[cell] = learner
@@ -263,9 +244,10 @@ class Discretized:
         """:meth:`learn` from ``(context, step)`` by ``(context, step)`` in the order of time; how many.
 
         A wrong step is an error that says its number, from 0 on; those before it are learned. A
-        :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error.
+        :class:`goalbound.logs.Log` was read with the states and actions of the learners; another one is an error. It
+        does not say which losses were clipped, so the first ones at the cap count as such.
         """
-        learned, said = 0, said_of_steps(log)
+        learned, clipped, said = 0, getattr(log, "clipped", 0), said_of_steps(log)
         of_cells = getattr(self.example(), "support", None)
         if of_cells is not None:
             check_log_support(of_cells, getattr(log, "support", None))
@@ -273,7 +255,10 @@ class Discretized:
             try:
                 if not isinstance(item, tuple | list) or len(item) != 2:
                     raise ArgumentError(f"it is {short_repr(item)}; give (context, Step(...))")
-                self._learn(*item, said)
+                context, step = item
+                is_clipped = clipped > 0 and step_parts(step)[2] == 1.0
+                self._learn(context, step, {**said, "clipped": int(is_clipped)} if said else said)
+                clipped -= is_clipped
             except InputError as error:
                 text = str(error).removeprefix("step 0 of the log, from 0 on: ").removesuffix(BEFORE_WRONG)
                 raise type(error)(f"step {learned} of the log, from 0 on: {text}{BEFORE_WRONG}") from None
@@ -282,9 +267,8 @@ class Discretized:
 
     def anew(self) -> Discretized:
         """Return one with the same cells, in none of which anything was seen."""
-        again = Discretized(self._make, self.context_size, parts=self.parts)
-        again._seeds = self._seeds
-        return again
+        rng = np.random.default_rng(self._seeds)
+        return Discretized(self._make, self.context_size, parts=self.parts, rng=rng)
 
     def play_episodes(
         self,
@@ -299,7 +283,8 @@ class Discretized:
         first = 0
         for cell, alike in groupby([self.cell(context) for context in contexts]):
             last = first + len(list(alike))
-            self._at(cell, kept=True).play_episodes(
+            learner = self.cells[cell] = self._at(cell)
+            learner.play_episodes(
                 environment,
                 contexts[first:last],
                 values[first:last],
@@ -314,11 +299,8 @@ class Discretized:
         getattr(self.example(), "check_simulated", lambda: None)()
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the learners of all cells to one file; :meth:`restored` reads it.
-
-        A file that someone else wrote is replaced only with ``overwrite``.
-        """
-        if not can_be_saved(self):
+        """Write the learners of all cells to one file; a file of someone else is replaced only with ``overwrite``."""
+        if not can_be_saved(self.example()):
             raise ArgumentError("the learners of the cells cannot be saved; they need save(path) and restored(path)")
         if len(self.cells) > MOST_ARRAYS:
             raise ArgumentError(f"{len(self.cells)} cells; one file holds at most {MOST_ARRAYS}: cut into fewer parts")
@@ -328,17 +310,10 @@ class Discretized:
         write_array_file(path, header, arrays, files=self._files, overwrite=overwrite)
 
     def restored(self, path: str | PathLike[str], *, limit: int = LIMIT) -> Discretized:
-        """Return a learner made like this one that goes on from a file of at most ``limit`` bytes; nothing here is
-        changed."""
+        """Return a learner made like this one that goes on from a file of at most ``limit`` bytes."""
         again, types = self.anew(), {"cell_[0-9]{1,7}": "|u1"}
         header, arrays = read_array_file(
-            path,
-            kind="Discretized",
-            versions=[VERSION],
-            arrays=types,
-            what="checkpoint",
-            limit=limit,
-            files=again._files,
+            path, kind="Discretized", versions=[VERSION], arrays=types, limit=limit, files=again._files
         )
         with as_format_errors(path, "checkpoint"):
             check_keys(header, ("context_size", "parts", "cells"))
@@ -351,7 +326,7 @@ class Discretized:
                 again.cells[cell] = loaded_from(arrays[f"cell_{n}"], self._made(n).restored, limit=limit)
         return again
 
-    def _checked_cells(self, cells: Any, arrays: dict[str, NDArray[Any]]) -> list[tuple[int, ...]]:
+    def _checked_cells(self, cells: Any, arrays: Collection[str]) -> list[tuple[int, ...]]:
         fine = isinstance(cells, list) and all(isinstance(cell, list) for cell in cells)
         fine = fine and all(len(cell) == self.context_size for cell in cells)
         if not fine or not all(type(part) is int and 0 <= part < self.parts for cell in cells for part in cell):

@@ -6,8 +6,6 @@ from goalbound.around.around import Around
 
 
 class Smoothed(Around):
-    _given = ("share",)
-
     def __init__(self, learner, *, share):
         super().__init__(learner)
         self.share = share

@@ -285,6 +285,18 @@ def test_cells_learn_a_log_that_was_read_with_their_unit() -> None:
         learner.check_simulated()
 
 
+def test_cells_count_the_clipped_losses_of_a_log() -> None:
+    clipped = LossScale("min", cap=60, beyond="clip")
+    table = {"case": [1, 2, 3], "time": [1, 2, 3], "state": [0] * 3, "action": [0, 1, 0], "loss": [75.0, 30.0, 90.0],
+             "next_state": ["goal"] * 3, "a": [0.9, 0.1, 0.1], "b": [0.1, 0.9, 0.9]}  # fmt: skip
+    log = read_log(table, columns=LogColumns(context=("a", "b")), support=SUPPORT, loss_scale=clipped)
+    in_minutes = [(row, step._replace(loss=loss)) for (row, step), loss in zip(log, table["loss"], strict=True)]
+    for given in (log, in_minutes):
+        learner = Discretized(lambda rng: in_units(inside(1), clipped), 2, parts=2)
+        assert learner.learn_log(given) == 3
+        assert {cell: one.clipped for cell, one in learner.cells.items()} == {(1, 0): 1, (0, 1): 1}
+
+
 def test_attributes_of_its_own_are_told_from_those_inside() -> None:
     learner = Monitored(Guarded(inside(2), [0, 1], after_steps=2))
     assert has_own(learner, "detector")

@@ -45,7 +45,6 @@ class CovariateLearner(Around):
 
     card = Card(lambda wrapper: wrapped_card(wrapper.inner, MAPPED))
     _what = "learner with its map"
-    _given = ("map",)
     _counted = ("digest", "begun", "outside", "missing")
     _hidden = ("play_episodes", "context_size")
     _difference = "another map: its contexts mean something else, so its data cannot be added"
