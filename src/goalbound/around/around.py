@@ -72,8 +72,6 @@ class Around(InnerBorder):
     """The names of what :meth:`_saved` gives."""
     _array_types: ClassVar[Mapping[str, str]] = {}
     """The types of the arrays among both."""
-    _optional: ClassVar[tuple[str, ...]] = ()
-    """The names of arrays that older files lack."""
     _hidden: ClassVar[tuple[str, ...]] = ("play_episodes",)
     """Attributes that are not forwarded, besides private ones."""
 
@@ -215,7 +213,7 @@ class Around(InnerBorder):
         )
         with as_format_errors(path, cls._what):
             check_keys(header, [name for name in (*cls._given, *cls._counted) if name not in types])
-            check_present(arrays, [name for name in types if name not in cls._optional])
+            check_present(arrays, types)
             saved = {**header, **arrays}
             inner = loaded_from(saved["learner"], load_learner, limit=limit)
             again = cls._from_file(inner, saved, **given)
