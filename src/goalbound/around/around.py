@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -103,10 +104,10 @@ class Around(InnerBorder):
             raise AttributeError(f"a {type(self).__name__} has no {name}")
         inner = self._of_inner(name)
         if name in _OF_CONTEXT:
-            return lambda context, *others, **named: inner(self._see(context), *others, **named)
+            return wraps(inner)(lambda context, *others, **named: inner(self._see(context), *others, **named))
         if name in _REMADE:
             put = self._again if name == "anew" else self._going_on
-            return lambda *others, **named: put(inner(*others, **named))
+            return wraps(inner)(lambda *others, **named: put(inner(*others, **named)))
         return inner
 
     def _of_inner(self, name: str) -> Any:
