@@ -1,10 +1,9 @@
 """Do episodes lose more than their plans allow for? A sequential test, one outcome for each episode.
 
-Let u be what an episode should lose at most on average, known before its first step, and X >= 0 what it lost. For z in
-[0, 1] the number 1 + z (X / u - 1) is not negative, and its mean is at most 1 while the mean of X is at most u. The
-Shiryaev-Roberts sums of it, mixed over z, reach the run length after that many episodes or more, on average, if
-episodes are added in the order in which they began. Cheap ones end first: a result waits until all earlier ones are
-settled. A trial may be settled with its loss so far at any time: that is less (docs/how_to/guards.md has the proof).
+Let u be what an episode should lose at most on average, known before its first step, and X >= 0 what it lost. The sums
+are those of Shiryaev and Roberts of 1 + z (X / u - 1), mixed over z in [0, 1], over episodes in the order in which they
+began: cheap ones end first, so a result waits until all earlier ones are settled. A trial may be settled with its loss
+so far at any time, which is less (docs/how_to/guards.md has the proof).
 """
 
 from __future__ import annotations
@@ -85,11 +84,8 @@ class ExcessLossTest:
         return self.found
 
     def merge(self, other: ExcessLossTest) -> None:
-        """Add the sums of a test of other episodes.
-
-        R minus the count of episodes is a supermartingale for each, so their sum minus the count of all episodes is
-        one too: the run length holds for the episodes of both together.
-        """
+        """Add the sums of a test of other episodes. R minus the count of episodes is a supermartingale for each, and so
+        is their sum minus the count of all: the run length holds for the episodes of both together."""
         added = other.sums.copy()
         for sums in (self.sums, added):
             sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -18,7 +18,7 @@ from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, 
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
 from goalbound.learners.answers import estimated, plausible, pull_of, values_in
-from goalbound.learners.card import apprentice_card, guarded_card, learner_card
+from goalbound.learners.card import apprentice_card, guarded_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
@@ -27,6 +27,7 @@ from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.own_card import Card
 from goalbound.models import SSP, Step, Support
+from goalbound.models.files.ranges import matching
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_int, set_readonly, short_repr
 from goalbound.planning import policy_bounds
@@ -61,9 +62,10 @@ class _LedEpisode(AroundEpisode):
 
 
 class _ByRunbook(Around):
-    """A runbook, and a note on each episode, a dataclass; its fields whose default is not None are in files."""
+    """A runbook, and a note on each episode: a dataclass, whose first fields are in files, with these types."""
 
     _note_type: ClassVar[type[Any]]
+    _in_files: ClassVar[tuple[type[Any], ...]]
 
     def __init__(self, learner: Any, runbook: Runbook) -> None:
         super().__init__(learner)
@@ -111,23 +113,19 @@ class _ByRunbook(Around):
         return list(map(self._note, self.inner.open_episodes))
 
     def _saved(self) -> dict[str, Any]:
-        return {"episodes": [list(_in_files(note).values()) for note in self._open_notes()]}
+        return {"episodes": [list(vars(note).values())[: len(self._in_files)] for note in self._open_notes()]}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
-        notes, entries = self._open_notes(), saved["episodes"]
-        if not isinstance(entries, list) or len(entries) != len(notes):
-            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(notes)} open ones")
-        for note, entry in zip(notes, entries, strict=True):
-            new = _in_files(note)
-            fine = isinstance(entry, list) and list(map(type, entry)) == list(map(type, new.values()))
-            if fine:
-                vars(note).update(zip(new, entry, strict=True))
-            if not fine or not note.is_possible():
-                raise FileFormatError(f"an episode is {entry!r:.100}; it says {', '.join(new)}")
-
-
-def _in_files(note: Any) -> dict[str, Any]:
-    return {field.name: getattr(note, field.name) for field in fields(note) if field.default is not None}
+        episodes, rows = self.inner.open_episodes, saved["episodes"]
+        if not isinstance(rows, list) or len(rows) != len(episodes):
+            raise FileFormatError(f"episodes is {rows!r:.100}; the learner has {len(episodes)} open ones")
+        for episode, row in zip(episodes, rows, strict=True):
+            fine = isinstance(row, list) and tuple(map(type, row)) == self._in_files
+            note = self._note_type(*row) if fine else None
+            if note is None or not note.is_possible():
+                names = list(vars(self._note_type()))[: len(self._in_files)]
+                raise FileFormatError(f"an episode is {row!r:.100}; it says {', '.join(names)}")
+            self._notes[innermost(episode)] = note
 
 
 def _play(episode: Any, state: int, action: int, allowed: list[Any] | None) -> bool:
@@ -140,20 +138,13 @@ def _play(episode: Any, state: int, action: int, allowed: list[Any] | None) -> b
 
 @dataclass(eq=False)
 class Lead:
-    """Who leads an episode.
+    """Who leads an episode: the runbook until it comes to a state of ``switches``, from there on the candidate."""
 
-    Attributes:
-        counted: under whom the episode is counted; empty before its first ``act``.
-        decided: whether the test was made, which else the next ``act`` does.
-        follows: whether the episode has come to a state of ``switches``, and follows the candidate to the goal.
-        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does.
-    """
-
-    counted: str = ""
-    decided: bool = False
-    follows: bool = False
-    candidate: Any = None
-    switches: Any = None
+    counted: str = ""  # under whom; empty before its first act
+    decided: bool = False  # whether the test was made, which else the next act does
+    follows: bool = False  # whether it has come to such a state
+    candidate: Any = 0  # [S], once decided
+    switches: Any = False  # [S], likewise
 
     def is_possible(self) -> bool:
         """Whether a file may say so."""
@@ -178,8 +169,9 @@ class Apprentice(_ByRunbook):
     """Follows a runbook, and learns from all steps, until another policy is sure to be no worse.
 
     At the first ``act`` of an episode the test is made for all states, by what was learned until then. The episode
-    plays the runbook until it comes to a state from which the test is passed; from there on it plays the candidate to
-    the goal.
+    plays the runbook until it comes to a state from which the test is passed; from there on it plays the candidate, the
+    robust plan, to the goal. The test is passed where the candidate loses at most the margin more than the runbook in
+    every plausible model, by certified bounds.
 
     Args:
         learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`, or one with something around it.
@@ -187,17 +179,12 @@ class Apprentice(_ByRunbook):
         margin: how much more an episode may lose than by the runbook, with losses of a step in [0, 1]:
             ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
 
-    The candidate is the robust plan. It passes the test from a state if it loses at most the margin more than the
-    runbook in every plausible model, by certified bounds: the confidence sets of all pairs, and some robust
-    evaluations, once per episode.
-
     Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from its first
     state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
     times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
-    else, or the world moves, the test is made again, and the same holds from there. The proof is in
-    docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept, and where a
-    tenth is to be gained that is for a million cases or more. After an ``alarm`` nothing is sure any more, and the
-    runbook leads.
+    else, or the world moves, the test is made again, and the same holds from there (docs/explanation/apprentice.md has
+    the proof). No regret bound holds: where data never suffices the runbook is kept. After an ``alarm`` nothing is sure
+    any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
     >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])
@@ -216,7 +203,7 @@ class Apprentice(_ByRunbook):
     _array_types: ClassVar = {"runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
     _difference = "another runbook or margin"
     _episode_type = ApprenticeEpisode
-    _note_type = Lead
+    _note_type, _in_files = Lead, (str, bool, bool)
 
     def __init__(self, learner: Any, runbook: Runbook, *, margin: float = 0.0) -> None:
         base = learner_inside(learner, "Apprentice")
@@ -237,17 +224,12 @@ class Apprentice(_ByRunbook):
     def progress(self, context: Any) -> ApprenticeProgress:
         """Return which policy an episode under this context would follow from each state if it began now, the bounds
         that decide it, and how much is missing. Nothing is changed by looking."""
-        progress: ApprenticeProgress = unwrap(self)._in_unit(self._tested(seen_inside(self, context)))
+        progress: ApprenticeProgress = unwrap(self)._in_unit(tested_progress(self, seen_inside(self, context)))
         return progress
-
-    def _tested(self, seen: Any) -> ApprenticeProgress:
-        base = unwrap(self)
-        context = base._checked_context(seen)
-        return tested_progress(base, learner_card(self.inner), context, self.runbook, self.margin)
 
     def _explained(self, planned: Explanation, seen: Any, state: int, note: Lead) -> Explanation:
         if not note.decided:
-            progress = self._tested(seen)
+            progress = tested_progress(self, seen)
             note = Lead(candidate=progress.candidate, follows=bool(progress.switches[state]))
         margin = " by more than the margin" if self.margin > 0.0 else ""
         if note.follows:
@@ -263,7 +245,7 @@ class Apprentice(_ByRunbook):
         if any(isinstance(layer, Guarded) and layer._limits(layer._note(core)) for layer in layers(self.inner)):
             return int(episode.inner.act(state, allowed=allowed))  # a guard inside has the last word
         if not lead.decided:
-            progress = self._tested(core.context)
+            progress = tested_progress(self, core.context)
             lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)
         follows = lead.follows or bool(lead.switches[state])
         policy = lead.candidate if follows else self.runbook
@@ -287,12 +269,12 @@ class Apprentice(_ByRunbook):
 
     def _saved(self) -> dict[str, Any]:
         leads = self._open_notes()
-        policies = np.zeros((2, len(leads), self.support.states), dtype=np.int64)
+        candidates = np.zeros((len(leads), self.support.states), dtype=np.int64)
+        switches = np.zeros(candidates.shape, dtype=bool)
         for place, lead in enumerate(leads):
-            if lead.decided:
-                policies[:, place] = lead.candidate, lead.switches
+            candidates[place], switches[place] = lead.candidate, lead.switches
         led = {RUNBOOK: self.led_by_runbook, LEARNER: self.led_by_learner}
-        return {"led": led, **super()._saved(), "candidates": policies[0], "switches": policies[1] != 0}
+        return {"led": led, **super()._saved(), "candidates": candidates, "switches": switches}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         led = saved["led"]
@@ -302,34 +284,23 @@ class Apprentice(_ByRunbook):
         self.led_by_runbook, self.led_by_learner = led[RUNBOOK], led[LEARNER]
         super()._restore(saved)
         leads = self._open_notes()
-        policies, shape = (saved["candidates"], saved["switches"]), (len(leads), self.support.states)
-        if any(array.shape != shape for array in policies):
-            raise FileFormatError(f"candidates or switches has another shape than {shape}, a row for each open episode")
-        for lead, candidate, switches in zip(leads, *policies, strict=True):
+        shape = len(leads), self.support.states
+        candidates = matching(saved, "candidates", shape, np.int64)
+        for lead, candidate, switches in zip(leads, candidates, matching(saved, "switches", shape, bool), strict=True):
             if lead.decided:
                 policy_pairs(self.support, candidate)
                 lead.candidate, lead.switches = candidate.copy(), switches.copy()
 
-    def __repr__(self) -> str:
-        return f"Apprentice({self.inner!r}, margin {self.margin:g}, {self.led_by_learner} led by learner)"
-
 
 @dataclass(eq=False)
 class Watch:
-    """What a guard knows of an episode.
-
-    Attributes:
-        steps, loss: of the episode so far, whoever acted.
-        guarded: whether the runbook acts in it by now.
-        tried: whether it was settled if the episode is compared with its plan, which the first ``act`` does.
-        trial: what it may lose by its plan, and has lost; None: it is not, or no longer, compared with that.
-    """
+    """What a guard knows of an episode: what happened so far, whoever acted, and who acts by now."""
 
     steps: int = 0
     loss: float = 0.0
     guarded: bool = False
-    tried: bool = False
-    trial: Trial | None = None
+    tried: bool = False  # whether its first act has settled if it is compared with its plan
+    trial: Trial | None = None  # None: it is not, or no longer
 
     def is_possible(self) -> bool:
         """Whether a file may say so."""
@@ -372,9 +343,7 @@ class Guarded(_ByRunbook):
     Guarantee: none of the regret is proven. An episode that its people never override plays the learner for at most
     ``after_steps`` steps and, before its last one, for a loss below ``after_loss``. Where the upper bounds of plans
     hold, and plans are not replaced within episodes, a false :attr:`excess` comes once in 10,000 episodes or more, on
-    average, however many are open at once (docs/how_to/guards.md has the proof, and what is done about episodes that
-    never end). What a plan allows for is computed at the first ``act`` of an episode: some milliseconds on problems of
-    a few states.
+    average, however many are open at once (docs/how_to/guards.md has the proof).
 
     >>> from goalbound import GreedyRidge, Support
     >>> guarded = Guarded(GreedyRidge(Support.full(1, 2), 1, loss_floor=0.1), [1], after_steps=2)
@@ -392,7 +361,7 @@ class Guarded(_ByRunbook):
     _array_types: ClassVar = {"runbook": "<i8", "excess": "<f8", "trials": "<f8"}
     _difference = "another runbook or other limits"
     _episode_type = GuardedEpisode
-    _note_type = Watch
+    _note_type, _in_files = Watch, (int, float, bool, bool)
 
     def __init__(
         self, learner: Any, runbook: Runbook, *, after_steps: int | None = None, after_loss: float | None = None
@@ -487,8 +456,7 @@ class Guarded(_ByRunbook):
         if watch.trial is None:
             return
         watch.trial = None
-        running = {other.trial for other in self._notes.values()}  # in episodes that someone holds
-        for trial in settled(self._trials, running):
+        for trial in settled(self._trials, {other.trial for other in self._open_notes()}):
             if self._test.add(trial.lost, trial.allowed):
                 warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
@@ -514,11 +482,6 @@ class Guarded(_ByRunbook):
         self._trials, of_episodes = trials_of_rows(saved["trials"], len(watches))
         for place, trial in of_episodes.items():
             watches[place].trial = trial
-
-    def __repr__(self) -> str:
-        limits = [] if self.after_steps is None else [f"after {pluralize(self.after_steps, 'step')}"]
-        limits += [] if self.after_loss is None else [f"after a loss of {self.after_loss:g}"]
-        return f"Guarded({self.inner!r}, {', '.join(limits)}, {pluralize(self.interventions, 'intervention')})"
 
 
 def _allowed_loss(episode: LearnerEpisode, state: int) -> float:
@@ -553,11 +516,7 @@ def careful_values(learner: RidgeLearner, context: NDArray[np.float64], policy: 
 
 
 def checked_runbook(support: Support, runbook: Runbook) -> Ints:
-    """[S] the action of each state, from numbers or names; an error names the argument.
-
-    >>> checked_runbook(Support.full(2, 2), {0: 1, 1: 0})
-    array([1, 0])
-    """
+    """[S] the action of each state, from numbers or names; an error names the argument."""
     try:
         pairs = policy_pairs(support, runbook)
     except InputError as error:
