@@ -375,7 +375,9 @@ class Guarded(_ByRunbook):
         if after_loss is not None:
             self.after_loss = check_float(after_loss, "after_loss", "the loss of an episode")
             if not 0.0 <= self.after_loss < math.inf:
-                raise ArgumentError(f"after_loss is {after_loss!r}; it is a finite loss of an episode, from 0 on")
+                raise ArgumentError(
+                    f"after_loss is {short_repr(after_loss)}; it is a finite loss of an episode, from 0 on"
+                )
         self.interventions = 0
         """In how many episodes the runbook has stepped in."""
         self._test = ExcessLossTest()
