@@ -1,23 +1,16 @@
 """Do episodes lose more than their plans allow for? A sequential test, one outcome for each episode.
 
-Let u be what an episode should lose at most on average, known before its first step, and X what it lost. X is not
-negative, so 1 + z (X / u - 1) is neither for z in [0, 1], and has a mean of at most 1 while the mean of X is at most u.
-Shiryaev-Roberts sums of it, as in :mod:`goalbound.around.change_kernels`, mixed over z: the mean number of episodes
-until a false warning is at least the run length, if episodes are added in the order in which they began. An episode
-that is left before its end counts with what it lost until then, which is less.
-
-Cheap episodes end first, so a test in the order of ends would find an excess where there is none: a result waits until
-all trials that began earlier are settled. A trial may be settled with its loss so far at any time, for whatever reason:
-that is less (docs/how_to/guards.md has the proof).
+Let u be what an episode should lose at most on average, known before its first step, and X >= 0 what it lost. The sums
+are those of Shiryaev and Roberts of 1 + z (X / u - 1), mixed over z in [0, 1], over episodes in the order in which they
+began: cheap ones end first, so a result waits until all earlier ones are settled. A trial may be settled with its loss
+so far at any time, which is less (docs/how_to/guards.md has the proof).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import log
-from typing import Any
-from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +65,11 @@ class ExcessLossTest:
         self.sums: NDArray[np.float64] = np.zeros((5, len(STAKES)))
         """[5, 3] for each z: R, the CUSUM sum, and since that began the episodes, their losses, what was allowed"""
 
+    @property
+    def found(self) -> bool:
+        """Whether losses stayed above what is allowed."""
+        return bool(self.sums[ROBERTS].mean() >= RUN_LENGTH)
+
     def add(self, lost: float, allowed: float) -> bool:
         """Add an episode that ended; whether the excess is found just now. Once it is, nothing is added any more."""
         if self.found:
@@ -85,22 +83,13 @@ class ExcessLossTest:
             column[CUSUM:] += (log(e), 1.0, lost, allowed)
         return self.found
 
-    @property
-    def found(self) -> bool:
-        """Whether losses stayed above what is allowed."""
-        return bool(self.sums[ROBERTS].mean() >= RUN_LENGTH)
-
-    def merge(self, other: ExcessLossTest) -> bool:
-        """Add the sums of a test of other episodes; whether the excess is found just now.
-
-        R minus the count of episodes is a supermartingale for each, and so is the sum of both minus the count of all
-        episodes, now and as more come: the run length holds for the episodes of both together.
-        """
-        before, added = self.found, other.sums.copy()
+    def merge(self, other: ExcessLossTest) -> None:
+        """Add the sums of a test of other episodes. R minus the count of episodes is a supermartingale for each, and so
+        is their sum minus the count of all: the run length holds for the episodes of both together."""
+        added = other.sums.copy()
         for sums in (self.sums, added):
             sums[CUSUM:, sums[CUSUM] <= 0.0] = 0.0  # a stretch that has ended
         self.sums += added
-        return self.found and not before
 
     def excess(self, *, by_bounds: bool) -> ExcessLoss | None:
         """Return what was found; None if nothing was."""
@@ -121,48 +110,37 @@ class ExcessLossTest:
 
 @dataclass(eq=False)
 class Trial:
-    """What an episode may lose by its plan, and has ``lost`` by it so far; once it has ``ended`` no more counts."""
+    """What an episode may lose by its plan, and what it has ``lost`` by it so far."""
 
     allowed: float
     lost: float = 0.0
-    ended: bool = False
-
-    def end_with(self, episode: Any) -> None:
-        """End it when nobody holds the episode any more."""
-        finalize(episode, setattr, self, "ended", True).atexit = False
 
 
-def settled(trials: list[Trial]) -> Iterator[Trial]:
+def settled(trials: list[Trial], running: Collection[Trial | None]) -> Iterator[Trial]:
     """Take those out of the trials that count from now on, in the order in which they began.
 
-    >>> first, second = Trial(1.0), Trial(1.0, ended=True)
-    >>> trials = [first, second]
-    >>> len(list(settled(trials)))  # the first may still lose anything
+    >>> first, second = trials = [Trial(1.0), Trial(1.0)]
+    >>> len(list(settled(trials, [first])))  # the first may still lose anything
     0
-    >>> first.ended = True
-    >>> [trial is first for trial in settled(trials)]
+    >>> [trial is first for trial in settled(trials, [])]
     [True, False]
     """
-    waiting = sum(trial.ended for trial in trials)
-    while trials and (trials[0].ended or waiting > max(MOST_WAITING, len(trials) - waiting)):
-        waiting -= trials[0].ended
-        trials[0].ended = True
+    waiting = sum(trial not in running for trial in trials)
+    while trials and (trials[0] not in running or waiting > max(MOST_WAITING, len(trials) - waiting)):
+        waiting -= trials[0] not in running
         yield trials.pop(0)
 
 
-def trial_rows(trials: list[Trial], places: dict[Trial, int]) -> NDArray[np.float64]:
-    """Return [n, 3] for a file: lost, allowed, and the place of the open episode; -1 where it has ended."""
-    rows = [(trial.lost, trial.allowed, float(places.get(trial, -1))) for trial in trials]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), 3)
-
-
 def trials_of_rows(rows: NDArray[np.float64], episodes: int) -> tuple[list[Trial], dict[int, Trial]]:
-    """Return the trials of a file, checked, and those of open episodes by their places."""
+    """Return the trials of a file, checked, and those of open episodes by their places.
+
+    A row has what was lost, what is allowed, and the place of the open episode; -1 where it has ended.
+    """
     places = matching({"trials": rows}, "trials", (len(rows), 3), np.float64)[:, 2]
     within("trials, lost,", rows[:, 0], 0.0, HUGE)
     within("trials, allowed,", rows[:, 1], np.finfo(np.float64).tiny, HUGE)
     of_open = places[places != -1.0]
     if not np.isin(of_open, np.arange(episodes)).all() or len(set(of_open)) != len(of_open):
         raise FileFormatError(f"trials: each is of one of the {episodes} open episodes, or -1, not {places[:8]}")
-    trials = [Trial(allowed, lost, place < 0.0) for lost, allowed, place in rows.tolist()]
+    trials = [Trial(allowed, lost) for lost, allowed, _ in rows.tolist()]
     return trials, {int(place): trial for place, trial in zip(places, trials, strict=True) if place >= 0.0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -10,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.learners.answers import plausible
-from goalbound.learners.card import PROVEN, LearnerCard
-from goalbound.learners.lr_cssp import LRCSSP
+from goalbound.learners.card import PROVEN, learner_card
+from goalbound.learners.layers import unwrap
 from goalbound.models import Support
 from goalbound.models.amounts import Amounts, at_least, at_most, nearest
 from goalbound.models.validation import set_readonly
@@ -36,8 +35,7 @@ class ApprenticeProgress(Amounts):
         support: the pairs, for names.
         margin: how much more than the runbook an episode may lose.
         runbook, candidate: [S] the actions of the runbook, and of the policy that would replace it.
-        runbook_lower, runbook_upper: [S + 1] what the runbook loses, at least and at most.
-        candidate_lower, candidate_upper: [S + 1] what the candidate loses.
+        runbook_lower, runbook_upper, candidate_lower, candidate_upper: [S + 1] what each loses, at least and at most.
         difference: [S] what the candidate loses more than the runbook, at most; 0 where both play the same from there
             on, and infinite where the candidate may never arrive.
         switches: [S] the states from which the candidate would be followed to the goal, and does something else.
@@ -74,14 +72,12 @@ class ApprenticeProgress(Amounts):
     def in_unit(self, scale: Any) -> Self:
         """Return the same in a unit of the user's own; bounds are rounded outwards."""
         shown = super().in_unit(scale)
-        passed = self.difference <= self.margin  # stays so after rounding
-        difference = np.where(passed, np.minimum(shown.difference, shown.margin), shown.difference)
-        return replace(shown, difference=set_readonly(difference))
+        most = np.where(self.difference <= self.margin, shown.margin, np.inf)  # what is passed stays so after rounding
+        return replace(shown, difference=set_readonly(np.minimum(shown.difference, most)))
 
     @property
     def missing(self) -> Floats:
-        """[S] by how much the difference is above the margin; 0 where it is not, infinite where the candidate may never
-        arrive."""
+        """[S] by how much the difference is above the margin."""
         return set_readonly(np.maximum(self.difference - self.margin, 0.0))
 
     @property
@@ -105,27 +101,22 @@ class ApprenticeProgress(Amounts):
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it for other programs; an infinite number is null."""
+        support = self.support
         states = [
             {
-                **self._names(s),
+                "state": one_line(support.state_label(s)),
+                "leads": LEARNER if self.switches[s] else RUNBOOK,
+                "runbook": one_line(support.action_label(int(self.runbook[s]))),
+                "candidate": one_line(support.action_label(int(self.candidate[s]))),
                 "runbook_loss": [_finite(self.runbook_lower[s]), _finite(self.runbook_upper[s])],
                 "candidate_loss": [_finite(self.candidate_lower[s]), _finite(self.candidate_upper[s])],
                 "difference": _finite(self.difference[s]),
                 "missing": _finite(self.missing[s]),
             }
-            for s in range(self.support.states)
+            for s in range(support.states)
         ]
         said = {name: getattr(self, name) for name in ("margin", "proven", "delta", "guarantee", "unit")}
         return {**said, "states": states}
-
-    def _names(self, state: int) -> dict[str, str]:
-        support = self.support
-        return {
-            "state": one_line(support.state_label(state)),
-            "leads": LEARNER if self.switches[state] else RUNBOOK,
-            "runbook": one_line(support.action_label(int(self.runbook[state]))),
-            "candidate": one_line(support.action_label(int(self.candidate[state]))),
-        }
 
     def __str__(self) -> str:
         columns = {
@@ -135,8 +126,8 @@ class ApprenticeProgress(Amounts):
             "missing": self.missing,
         }
         cells = [
-            [*self._names(s).values(), *(f"{column[s]:.4g}" for column in columns.values())]
-            for s in range(min(self.support.states, SHOWN))
+            [*list(said.values())[:4], *(f"{column[s]:.4g}" for column in columns.values())]
+            for s, said in enumerate(self.as_json()["states"][:SHOWN])
         ]
         lines = [table(["from", "leads", "runbook", "candidate", *map(self._with_unit, columns)], cells, "llllrrrr")]
         if self.support.states > SHOWN:
@@ -144,15 +135,11 @@ class ApprenticeProgress(Amounts):
         return "\n".join([*lines, self.guarantee])
 
 
-def tested_progress(
-    learner: LRCSSP, card: LearnerCard, context: Floats, runbook: Ints, margin: float
-) -> ApprenticeProgress:
-    """Return the test of an apprentice around this learner. ``card`` says what is proven of its sets.
-
-    The candidate is the robust plan: of all policies it has the least largest loss. It is sure to be no worse than the
-    runbook, up to the margin, where it loses at most the margin more in every plausible model.
-    """
-    sets = plausible(learner, context)
+def tested_progress(apprentice: Any, seen: Any) -> ApprenticeProgress:
+    """Return the test of an apprentice, under a context as the innermost learner sees it."""
+    learner, card = unwrap(apprentice), learner_card(apprentice.inner)
+    runbook, margin = apprentice.runbook, apprentice.margin
+    sets = plausible(learner, learner._checked_context(seen))
     ours, theirs = policy_bounds(sets, runbook), robust_plan(sets)
     alike = _alike(learner.support, theirs.policy, runbook)
     difference = policy_difference(sets, theirs, ours)
@@ -184,14 +171,12 @@ def _alike(support: Support, policy: Ints, other: Ints) -> Bools:
     start = support.pair_state[triple_pair]
     taken = (policy[start] == support.pair_action[triple_pair]) & (support.next_state < support.states)
     start, following = start[taken], support.next_state[taken]
-    differs = policy != other
-    while True:
-        leading = differs.copy()
-        leading[start[differs[following]]] = True
-        if np.array_equal(leading, differs):
-            return ~differs
-        differs = leading
+    differs, found = policy != other, -1
+    while found != differs.sum():
+        found = differs.sum()
+        differs[start[differs[following]]] = True
+    return ~differs
 
 
 def _finite(number: Any) -> float | None:
-    return float(number) if math.isfinite(number) else None
+    return float(number) if np.isfinite(number) else None

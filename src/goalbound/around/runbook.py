@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalbound.around.around import Around, AroundEpisode, innermost, learner_inside, seen_inside
-from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, trial_rows, trials_of_rows
+from goalbound.around.excess import ExcessLoss, ExcessLossTest, Trial, settled, trials_of_rows
 from goalbound.around.progress import LEARNER, RUNBOOK, ApprenticeProgress, tested_progress
 from goalbound.errors import ArgumentError, ExcessLossWarning, FileFormatError, InputError
 from goalbound.learners.answers import estimated, plausible, pull_of, values_in
-from goalbound.learners.card import apprentice_card, guarded_card, learner_card
+from goalbound.learners.card import apprentice_card, guarded_card
 from goalbound.learners.checks import allowed_pairs
 from goalbound.learners.episode import LearnerEpisode
 from goalbound.learners.explanation import OWN_PLAN, Explanation
@@ -27,6 +27,7 @@ from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.lr_cssp import LRCSSP
 from goalbound.learners.own_card import Card
 from goalbound.models import SSP, Step, Support
+from goalbound.models.files.ranges import matching
 from goalbound.models.support_match import match_support
 from goalbound.models.validation import check_float, check_int, set_readonly, short_repr
 from goalbound.planning import policy_bounds
@@ -51,21 +52,20 @@ class _LedEpisode(AroundEpisode):
 
     def explain(self, *, allowed: Iterable[int | str] | None = None) -> Explanation:
         """Explain why the action that is awaited was proposed; ``allowed`` as ``act`` was given it."""
-        core: LearnerEpisode = innermost(self)
-        note = self.learner._note(core)
+        core, note = innermost(self), self.learner._note(self)
         if not getattr(note, "guarded", True) or getattr(self.inner, "guarded", False):  # by who is inside
             explained: Explanation = self.inner.explain(allowed=allowed)
             return explained
-        action, planned = core._awaited, core._explained_by(core.learner)
-        assert core._state is not None
-        explained = self.learner._explained(planned, core.context, core._state, note)
-        return explained.proposed(action, core._possible(allowed), self._otherwise)
+        planned = core._explained_by(core.learner)
+        explained = self.learner._explained(planned, core.context, core.state, note)
+        return explained.proposed(core._awaited, core._possible(allowed), self._otherwise)
 
 
 class _ByRunbook(Around):
-    """A runbook, and a note on each open episode, a dataclass; its fields whose default is not None are in files."""
+    """A runbook, and a note on each episode: a dataclass, whose first fields are in files, with these types."""
 
     _note_type: ClassVar[type[Any]]
+    _in_files: ClassVar[tuple[type[Any], ...]]
 
     def __init__(self, learner: Any, runbook: Runbook) -> None:
         super().__init__(learner)
@@ -84,58 +84,67 @@ class _ByRunbook(Around):
 
         ``runbook`` is needed where there are new states; left out, it is this one's.
         """
-        if runbook is not None:
-            others = {"runbook": runbook} if hasattr(self.inner, "runbook") else {}
-            return self._going_on(self._of_inner("extended")(support, **others), runbook=runbook)
-        larger = self._of_inner("extended")(support)
-        places = match_support(support, self.support, name="the learner")
-        pairs = places.pairs[policy_pairs(self.support, self.runbook)]
-        own = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
-        return self._going_on(larger, runbook=own)
+        others = {} if runbook is None or not hasattr(self.inner, "runbook") else {"runbook": runbook}
+        larger = self._of_inner("extended")(support, **others)
+        if runbook is None:
+            places = match_support(support, self.support, name="the learner")
+            pairs = places.pairs[policy_pairs(self.support, self.runbook)]
+            runbook = dict(zip(support.pair_state[pairs].tolist(), support.pair_action[pairs].tolist(), strict=True))
+        return self._going_on(larger, runbook=runbook)
 
-    def _note(self, episode: LearnerEpisode) -> Any:
-        return self._notes.setdefault(episode, self._note_type())
+    def explain(self, context: Any, state: int | str) -> Explanation:
+        """Explain why an episode that begins in a state under a context would play what it plays there: by the runbook,
+        or by the learner. ``episode.explain()`` is about one that has begun."""
+        planned = self._of_inner("explain")(context, state)
+        return self._explained(planned, seen_inside(self, context), self.support.state(state), self._note_type())
+
+    def _explained(self, planned: Explanation, seen: Any, state: int, note: Any) -> Explanation:
+        """Return the explanation of the learner inside, as that of an episode with this note."""
+        raise NotImplementedError
+
+    def _by_runbook(self, planned: Explanation, state: int, why: str) -> Explanation:
+        return planned.playing(int(self.runbook[state]), f"as the runbook says: {why}", note=OWN_PLAN)
+
+    def _note(self, episode: Any) -> Any:
+        return self._notes.setdefault(innermost(episode), self._note_type())
 
     def _open_notes(self) -> list[Any]:
         """Return the notes on the open episodes, in the order of a file."""
-        return [self._note(innermost(episode)) for episode in self.inner.open_episodes]
+        return list(map(self._note, self.inner.open_episodes))
 
-    def _note_defaults(self) -> dict[str, Any]:
-        return {field.name: field.default for field in fields(self._note_type) if field.default is not None}
+    def _saved(self) -> dict[str, Any]:
+        return {"episodes": [list(vars(note).values())[: len(self._in_files)] for note in self._open_notes()]}
 
-    def _notes_as_json(self) -> list[list[Any]]:
-        return [[getattr(note, name) for name in self._note_defaults()] for note in self._open_notes()]
+    def _restore(self, saved: Mapping[str, Any]) -> None:
+        episodes, rows = self.inner.open_episodes, saved["episodes"]
+        if not isinstance(rows, list) or len(rows) != len(episodes):
+            raise FileFormatError(f"episodes is {rows!r:.100}; the learner has {len(episodes)} open ones")
+        for episode, row in zip(episodes, rows, strict=True):
+            fine = isinstance(row, list) and tuple(map(type, row)) == self._in_files
+            note = self._note_type(*row) if fine else None
+            if note is None or not note.is_possible():
+                names = list(vars(self._note_type()))[: len(self._in_files)]
+                raise FileFormatError(f"an episode is {row!r:.100}; it says {', '.join(names)}")
+            self._notes[innermost(episode)] = note
 
-    def _restore_notes(self, entries: Any) -> list[Any]:
-        """Take over the notes of a file, checked."""
-        notes, defaults = self._open_notes(), self._note_defaults()
-        if not isinstance(entries, list) or len(entries) != len(notes):
-            raise FileFormatError(f"episodes is {entries!r:.100}; the learner has {len(notes)} open ones")
-        for note, entry in zip(notes, entries, strict=True):
-            fine = isinstance(entry, list) and list(map(type, entry)) == list(map(type, defaults.values()))
-            if fine:
-                vars(note).update(zip(defaults, entry, strict=True))
-            if not fine or not note.is_possible():
-                raise FileFormatError(f"an episode is {entry!r:.100}; it says {', '.join(defaults)}")
-        return notes
+
+def _play(episode: Any, state: int, action: int, allowed: list[Any] | None) -> bool:
+    """Play an action of a state in an episode if it is allowed; else the learner chooses, and it is False."""
+    support = innermost(episode).learner.support
+    possible = allowed is None or support.pair(state, action) in allowed_pairs(support, state, allowed)
+    episode.act(state, allowed=[action] if possible else allowed)
+    return possible
 
 
 @dataclass(eq=False)
 class Lead:
-    """Who leads an episode.
+    """Who leads an episode: the runbook until it comes to a state of ``switches``, from there on the candidate."""
 
-    Attributes:
-        counted: under whom the episode is counted; empty before its first ``act``.
-        decided: whether the test was made, which else the next ``act`` does.
-        follows: whether the episode has come to a state of ``switches``, and follows the candidate to the goal.
-        candidate, switches: [S] the policy that may replace the runbook, and the states from which it does.
-    """
-
-    counted: str = ""
-    decided: bool = False
-    follows: bool = False
-    candidate: Any = None
-    switches: Any = None
+    counted: str = ""  # under whom; empty before its first act
+    decided: bool = False  # whether the test was made, which else the next act does
+    follows: bool = False  # whether it has come to such a state
+    candidate: Any = 0  # [S], once decided
+    switches: Any = False  # [S], likewise
 
     def is_possible(self) -> bool:
         """Whether a file may say so."""
@@ -153,15 +162,16 @@ class ApprenticeEpisode(_LedEpisode):
     @property
     def led_by(self) -> str:
         """``learner`` if it follows the policy of the learner by now, else ``runbook``."""
-        return LEARNER if self.learner._note(innermost(self)).follows else RUNBOOK
+        return LEARNER if self.learner._note(self).follows else RUNBOOK
 
 
 class Apprentice(_ByRunbook):
     """Follows a runbook, and learns from all steps, until another policy is sure to be no worse.
 
     At the first ``act`` of an episode the test is made for all states, by what was learned until then. The episode
-    plays the runbook until it comes to a state from which the test is passed; from there on it plays the candidate to
-    the goal. What is learned meanwhile counts in later episodes.
+    plays the runbook until it comes to a state from which the test is passed; from there on it plays the candidate, the
+    robust plan, to the goal. The test is passed where the candidate loses at most the margin more than the runbook in
+    every plausible model, by certified bounds.
 
     Args:
         learner: an :class:`~goalbound.learners.lr_cssp.LRCSSP`, or one with something around it.
@@ -169,17 +179,12 @@ class Apprentice(_ByRunbook):
         margin: how much more an episode may lose than by the runbook, with losses of a step in [0, 1]:
             ``scale.total_from_unit(5)`` converts. Below 0: leave the runbook only where that much is gained.
 
-    The candidate is the robust plan. It passes the test from a state if it loses at most the margin more than the
-    runbook in every plausible model, by certified bounds: the confidence sets of all pairs, and some robust
-    evaluations, once per episode.
-
     Guarantee: if the confidence sets hold the truth when an episode begins to act, its expected loss, from its first
     state and under its context, is at most that of the runbook plus the margin (0 if that is negative). They do at all
     times at once with probability 1 - delta where the learner's widths are proven. Where a person plays something
-    else, or the world moves, the same holds from the state where that leads: there the test is made again. The proof
-    is in docs/explanation/apprentice.md. No regret bound holds: where data never suffices the runbook is kept, and
-    where a tenth is to be gained that is for a million cases or more. After an ``alarm`` nothing is sure any more, and
-    the runbook leads.
+    else, or the world moves, the test is made again, and the same holds from there (docs/explanation/apprentice.md has
+    the proof). No regret bound holds: where data never suffices the runbook is kept. After an ``alarm`` nothing is sure
+    any more, and the runbook leads.
 
     >>> from goalbound import LRCSSP, Support
     >>> apprentice = Apprentice(LRCSSP(Support.full(2, 2), 2, loss_floor=0.1), [1, 0])
@@ -198,7 +203,7 @@ class Apprentice(_ByRunbook):
     _array_types: ClassVar = {"runbook": "<i8", "candidates": "<i8", "switches": "|b1"}
     _difference = "another runbook or margin"
     _episode_type = ApprenticeEpisode
-    _note_type = Lead
+    _note_type, _in_files = Lead, (str, bool, bool)
 
     def __init__(self, learner: Any, runbook: Runbook, *, margin: float = 0.0) -> None:
         base = learner_inside(learner, "Apprentice")
@@ -211,50 +216,28 @@ class Apprentice(_ByRunbook):
         self.margin = check_float(margin, "margin", "a loss that may be added to that of the runbook")
         if not math.isfinite(self.margin):
             raise ArgumentError(f"margin is {short_repr(margin)}; it is a finite loss, 0 if none may be added")
-        self._led = {RUNBOOK: 0, LEARNER: 0}
-
-    @property
-    def led_by_runbook(self) -> int:
+        self.led_by_runbook = 0
         """How many episodes that have acted never left the runbook so far."""
-        return self._led[RUNBOOK]
-
-    @property
-    def led_by_learner(self) -> int:
+        self.led_by_learner = 0
         """How many episodes went on, from their first state or a later one, by the policy of the learner."""
-        return self._led[LEARNER]
 
     def progress(self, context: Any) -> ApprenticeProgress:
         """Return which policy an episode under this context would follow from each state if it began now, the bounds
         that decide it, and how much is missing. Nothing is changed by looking."""
-        progress: ApprenticeProgress = unwrap(self)._in_unit(self._tested(self._seen_inside(context)))
+        progress: ApprenticeProgress = unwrap(self)._in_unit(tested_progress(self, seen_inside(self, context)))
         return progress
 
-    def _seen_inside(self, context: Any) -> NDArray[np.float64]:
-        seen: NDArray[np.float64] = unwrap(self)._checked_context(seen_inside(self, context))
-        return seen
-
-    def _tested(self, seen: NDArray[np.float64]) -> ApprenticeProgress:
-        return tested_progress(unwrap(self), learner_card(self.inner), seen, self.runbook, self.margin)
-
-    def explain(self, context: Any, state: int | str) -> Explanation:
-        """Explain why an episode that begins in a state under a context would play what it plays there: by the runbook,
-        or by the policy of the learner. ``episode.explain()`` is about one that has begun."""
-        planned = self.inner.explain(context, state)
-        return self._explained(planned, self._seen_inside(context), self.support.state(state), Lead())
-
-    def _explained(self, planned: Explanation, seen: NDArray[np.float64], state: int, lead: Lead) -> Explanation:
-        """Return the explanation of the learner inside, as that of an episode with this lead."""
-        if not lead.decided:
-            progress = self._tested(seen)
-            lead = Lead(candidate=progress.candidate, follows=bool(progress.switches[state]))
+    def _explained(self, planned: Explanation, seen: Any, state: int, note: Lead) -> Explanation:
+        if not note.decided:
+            progress = tested_progress(self, seen)
+            note = Lead(candidate=progress.candidate, follows=bool(progress.switches[state]))
         margin = " by more than the margin" if self.margin > 0.0 else ""
-        if lead.follows:
+        if note.follows:
             reason = f"by the policy of the learner: it is sure to be no worse than the runbook{margin}"
-            return planned.playing(int(lead.candidate[state]), reason)
-        why = f"no other policy is sure to be no worse{margin}"
+            return planned.playing(int(note.candidate[state]), reason)
         if unwrap(self).alarm is not None:
-            why = "what was seen contradicts the model"
-        return planned.playing(int(self.runbook[state]), f"as the runbook says: {why}", note=OWN_PLAN)
+            return self._by_runbook(planned, state, "what was seen contradicts the model")
+        return self._by_runbook(planned, state, f"no other policy is sure to be no worse{margin}")
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
@@ -262,19 +245,17 @@ class Apprentice(_ByRunbook):
         if any(isinstance(layer, Guarded) and layer._limits(layer._note(core)) for layer in layers(self.inner)):
             return int(episode.inner.act(state, allowed=allowed))  # a guard inside has the last word
         if not lead.decided:
-            progress = self._tested(core.context)
+            progress = tested_progress(self, core.context)
             lead = Lead(lead.counted, True, False, progress.candidate, progress.switches)
         follows = lead.follows or bool(lead.switches[state])
         policy = lead.candidate if follows else self.runbook
-        if _played_if_possible(episode.inner, state, int(policy[state]), allowed):
+        if _play(episode.inner, state, int(policy[state]), allowed):
             lead = replace(lead, follows=follows)
         else:  # the learner chose: nothing is promised of this step, and the test is made again after it
             lead = Lead(lead.counted)
         leader = LEARNER if lead.follows or lead.counted == LEARNER else RUNBOOK  # once the learner's, always
-        if leader != lead.counted:
-            self._led[leader] += 1
-            if lead.counted:
-                self._led[lead.counted] -= 1
+        self.led_by_runbook += (leader == RUNBOOK) - (lead.counted == RUNBOOK)
+        self.led_by_learner += (leader == LEARNER) - (lead.counted == LEARNER)
         self._notes[core] = replace(lead, counted=leader)
         return int(core._action or 0)
 
@@ -283,53 +264,43 @@ class Apprentice(_ByRunbook):
             self._notes[episode] = Lead(self._note(episode).counted)
 
     def _add(self, other: Self) -> None:
-        for leader, count in other._led.items():
-            self._led[leader] += count
+        self.led_by_runbook += other.led_by_runbook
+        self.led_by_learner += other.led_by_learner
 
     def _saved(self) -> dict[str, Any]:
         leads = self._open_notes()
-        policies = np.zeros((2, len(leads), self.support.states), dtype=np.int64)
+        candidates = np.zeros((len(leads), self.support.states), dtype=np.int64)
+        switches = np.zeros(candidates.shape, dtype=bool)
         for place, lead in enumerate(leads):
-            if lead.decided:
-                policies[:, place] = lead.candidate, lead.switches
-        episodes = self._notes_as_json()
-        return {"led": self._led, "episodes": episodes, "candidates": policies[0], "switches": policies[1] != 0}
+            candidates[place], switches[place] = lead.candidate, lead.switches
+        led = {RUNBOOK: self.led_by_runbook, LEARNER: self.led_by_learner}
+        return {"led": led, **super()._saved(), "candidates": candidates, "switches": switches}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         led = saved["led"]
         fine = isinstance(led, dict) and set(led) == {RUNBOOK, LEARNER}
         if not fine or not all(type(count) is int and 0 <= count < 2**62 for count in led.values()):
             raise FileFormatError(f"led is {led!r:.100}; it has a count for the {RUNBOOK} and one for the {LEARNER}")
-        self._led = dict(led)
-        leads = self._restore_notes(saved["episodes"])
-        policies, shape = (saved["candidates"], saved["switches"]), (len(leads), self.support.states)
-        if any(array.shape != shape for array in policies):
-            raise FileFormatError(f"candidates or switches has another shape than {shape}, a row for each open episode")
-        for lead, candidate, switches in zip(leads, *policies, strict=True):
+        self.led_by_runbook, self.led_by_learner = led[RUNBOOK], led[LEARNER]
+        super()._restore(saved)
+        leads = self._open_notes()
+        shape = len(leads), self.support.states
+        candidates = matching(saved, "candidates", shape, np.int64)
+        for lead, candidate, switches in zip(leads, candidates, matching(saved, "switches", shape, bool), strict=True):
             if lead.decided:
                 policy_pairs(self.support, candidate)
                 lead.candidate, lead.switches = candidate.copy(), switches.copy()
 
-    def __repr__(self) -> str:
-        return f"Apprentice({self.inner!r}, margin {self.margin:g}, {self._led[LEARNER]} led by learner)"
-
 
 @dataclass(eq=False)
 class Watch:
-    """What a guard knows of an episode.
-
-    Attributes:
-        steps, loss: of the episode so far, whoever acted.
-        guarded: whether the runbook acts in it by now.
-        tried: whether it was settled if the episode is compared with its plan, which the first ``act`` does.
-        trial: what it may lose by its plan, and has lost; None: it is not, or no longer, compared with that.
-    """
+    """What a guard knows of an episode: what happened so far, whoever acted, and who acts by now."""
 
     steps: int = 0
     loss: float = 0.0
     guarded: bool = False
-    tried: bool = False
-    trial: Trial | None = None
+    tried: bool = False  # whether its first act has settled if it is compared with its plan
+    trial: Trial | None = None  # None: it is not, or no longer
 
     def is_possible(self) -> bool:
         """Whether a file may say so."""
@@ -345,12 +316,12 @@ class GuardedEpisode(_LedEpisode):
     @property
     def guarded(self) -> bool:
         """Whether the runbook acts in it by now."""
-        return bool(self.learner._note(innermost(self)).guarded)
+        return bool(self.learner._note(self).guarded)
 
     @property
     def lost(self) -> float:
         """What it has lost so far, with losses of a step in [0, 1]."""
-        return float(self.learner._note(innermost(self)).loss)
+        return float(self.learner._note(self).loss)
 
 
 class Guarded(_ByRunbook):
@@ -370,12 +341,9 @@ class Guarded(_ByRunbook):
             ``scale.total_from_unit(120)`` converts. None: however much it is.
 
     Guarantee: none of the regret is proven. An episode that its people never override plays the learner for at most
-    ``after_steps`` steps and, before its last one, for a loss below ``after_loss``; what follows is what the runbook
-    loses. Where the upper bounds of plans hold, and plans are not replaced within episodes, a false
-    :attr:`excess` comes once in 10,000 episodes or more, on average, however many are open at once: they count in the
-    order of their first ``act``, each as soon as all earlier ones have ended (docs/how_to/guards.md has the proof, and
-    what is done about those that never end). What a plan allows for is computed once in an episode, at its first
-    ``act``: some milliseconds on problems of a few states.
+    ``after_steps`` steps and, before its last one, for a loss below ``after_loss``. Where the upper bounds of plans
+    hold, and plans are not replaced within episodes, a false :attr:`excess` comes once in 10,000 episodes or more, on
+    average, however many are open at once (docs/how_to/guards.md has the proof).
 
     >>> from goalbound import GreedyRidge, Support
     >>> guarded = Guarded(GreedyRidge(Support.full(1, 2), 1, loss_floor=0.1), [1], after_steps=2)
@@ -393,7 +361,7 @@ class Guarded(_ByRunbook):
     _array_types: ClassVar = {"runbook": "<i8", "excess": "<f8", "trials": "<f8"}
     _difference = "another runbook or other limits"
     _episode_type = GuardedEpisode
-    _note_type = Watch
+    _note_type, _in_files = Watch, (int, float, bool, bool)
 
     def __init__(
         self, learner: Any, runbook: Runbook, *, after_steps: int | None = None, after_loss: float | None = None
@@ -403,24 +371,17 @@ class Guarded(_ByRunbook):
         if after_steps is None and after_loss is None:
             raise ArgumentError("neither after_steps nor after_loss is given; give a limit, or use the learner alone")
         self.after_steps = None if after_steps is None else check_int(after_steps, "after_steps", least=0)
-        self.after_loss = (
-            None if after_loss is None else check_float(after_loss, "after_loss", "the loss of an episode")
-        )
-        if self.after_loss is not None and not 0.0 <= self.after_loss < math.inf:
-            raise ArgumentError(f"after_loss is {short_repr(after_loss)}; it is a finite loss of an episode, from 0 on")
+        self.after_loss = after_loss
+        if after_loss is not None:
+            self.after_loss = check_float(after_loss, "after_loss", "the loss of an episode")
+            if not 0.0 <= self.after_loss < math.inf:
+                raise ArgumentError(
+                    f"after_loss is {short_repr(after_loss)}; it is a finite loss of an episode, from 0 on"
+                )
         self.interventions = 0
         """In how many episodes the runbook has stepped in."""
         self._test = ExcessLossTest()
         self._trials: list[Trial] = []  # those that may still count, in the order in which they began
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._end_trials_with_episodes()
-
-    def _end_trials_with_episodes(self) -> None:
-        for episode, watch in self._notes.items():
-            if watch.trial is not None:
-                watch.trial.end_with(episode)
 
     @property
     def excess(self) -> ExcessLoss | None:
@@ -432,51 +393,43 @@ class Guarded(_ByRunbook):
         self._test = ExcessLossTest()
         self._trials = []
 
-    def explain(self, context: Any, state: int | str) -> Explanation:
-        """Explain why an episode that begins in a state under a context would play what it plays there.
-        ``episode.explain()`` is about one that has begun, which the runbook may have taken over."""
-        planned: Explanation = self._of_inner("explain")(context, state)
-        watch = Watch()
-        return self._explained(planned, context, self.support.state(state), watch) if self._limits(watch) else planned
-
-    def _explained(self, planned: Explanation, seen: Any, state: int, watch: Watch) -> Explanation:
-        """Return the explanation of the learner inside, as that of an episode in which the runbook acts."""
-        reason = f"as the runbook says: {' and '.join(self._limits(watch))}"
-        return planned.playing(int(self.runbook[state]), reason, note=OWN_PLAN)
-
     def merge(self, other: Guarded) -> None:
         """Add what another guard of the same runbook and limits has seen, as the learners inside do, and its counts.
-
-        The sums of both tests of the losses add up: what is said of a false :attr:`excess` holds for the episodes of
-        both together (:meth:`ExcessLossTest.merge <goalbound.around.excess.ExcessLossTest.merge>`).
-        """
-        before = self._test.found
+        What is said of a false :attr:`excess` then holds for the episodes of both together."""
+        found = self._test.found
         super().merge(other)
-        if self._test.found and not before:
+        if self._test.found and not found:
             warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=2)
+
+    def _explained(self, planned: Explanation, seen: Any, state: int, note: Watch) -> Explanation:
+        limits = self._limits(note)
+        return self._by_runbook(planned, state, " and ".join(limits)) if limits else planned
 
     def _lead(self, episode: Any, state: int, allowed: list[Any] | None) -> int:
         core: LearnerEpisode = innermost(episode)
         watch = self._note(core)
         if watch.guarded or self._limits(watch):
-            _played_if_possible(episode.inner, state, int(self.runbook[state]), allowed)
-            if not watch.guarded:
-                self.interventions += 1
-                self._end_trial(watch)
-                watch.guarded = True
+            _play(episode.inner, state, int(self.runbook[state]), allowed)
+            self.interventions += not watch.guarded
+            watch.guarded = True
+            self._end_trial(watch)
             return int(core._action or 0)
         action: int = episode.inner.act(state, allowed=allowed)
-        as_planned = _is_planned(core, state, action)
-        if not watch.tried:
+        learner = core.learner
+        # Others than the action of the plan are played where that is not allowed.
+        as_planned = isinstance(learner, RidgeLearner) and (
+            core._arrays.iteration.policy[state] == learner.support.pair(state, action)
+        )
+        if not as_planned:
+            self._end_trial(watch)
+        elif not watch.tried:
             # One that does not begin by its plan is no trial. That is known before its first outcome, so those that are
-            # left are not selected by what they lose. Later ones end where they leave their plan.
-            watch.tried, limit = True, _allowed_loss(core, state) if as_planned else math.inf
+            # left are not selected by what they lose.
+            limit = _allowed_loss(core, state)
             if 0.0 < limit < math.inf:
                 watch.trial = Trial(limit)
-                watch.trial.end_with(core)
                 self._trials.append(watch.trial)
-        elif not as_planned:
-            self._end_trial(watch)
+        watch.tried = True
         return action
 
     def _watch(self, episode: LearnerEpisode, step: Step | None, *, foreign: bool) -> None:
@@ -504,8 +457,8 @@ class Guarded(_ByRunbook):
         """Settle what an episode lost by its plan; it counts once all that began earlier are settled."""
         if watch.trial is None:
             return
-        watch.trial.ended, watch.trial = True, None
-        for trial in settled(self._trials):
+        watch.trial = None
+        for trial in settled(self._trials, {other.trial for other in self._open_notes()}):
             if self._test.add(trial.lost, trial.allowed):
                 warnings.warn(str(self.excess), ExcessLossWarning, stacklevel=4)
 
@@ -518,38 +471,26 @@ class Guarded(_ByRunbook):
 
     def _saved(self) -> dict[str, Any]:
         places = {watch.trial: place for place, watch in enumerate(self._open_notes())}
-        trials, episodes = trial_rows(self._trials, places), self._notes_as_json()
+        rows = [(trial.lost, trial.allowed, places.get(trial, -1)) for trial in self._trials]
+        trials = np.array(rows, dtype=np.float64).reshape(-1, 3)
         counts = {"interventions": self.interventions, "excess": self._test.sums}
-        return {**counts, "trials": trials, "episodes": episodes}
+        return {**counts, "trials": trials, **super()._saved()}
 
     def _restore(self, saved: Mapping[str, Any]) -> None:
         self.interventions = check_int(saved["interventions"], "interventions", least=0, most=2**62)
         self._test.restore(saved["excess"])
-        watches = self._restore_notes(saved["episodes"])
+        super()._restore(saved)
+        watches = self._open_notes()
         self._trials, of_episodes = trials_of_rows(saved["trials"], len(watches))
         for place, trial in of_episodes.items():
             watches[place].trial = trial
-        self._end_trials_with_episodes()
-
-    def __repr__(self) -> str:
-        limits = [] if self.after_steps is None else [f"after {pluralize(self.after_steps, 'step')}"]
-        limits += [] if self.after_loss is None else [f"after a loss of {self.after_loss:g}"]
-        return f"Guarded({self.inner!r}, {', '.join(limits)}, {pluralize(self.interventions, 'intervention')})"
-
-
-def _is_planned(episode: LearnerEpisode, state: int, action: int) -> bool:
-    """Whether an action is that of the plan of the episode; others are played where that is not allowed."""
-    learner: Any = episode.learner
-    if not isinstance(learner, RidgeLearner):
-        return True  # it has no trials
-    return int(episode._arrays.iteration.policy[state]) == learner.support.pair(state, action)
 
 
 def _allowed_loss(episode: LearnerEpisode, state: int) -> float:
     """Return what an episode should lose at most on average by its plan; infinite where nothing is said."""
     learner: Any = episode.learner
     plan = episode.plan
-    if plan is None or not isinstance(learner, RidgeLearner):
+    if plan is None:
         return math.inf
     if isinstance(learner, LRCSSP):
         return float(policy_bounds(plausible(learner, episode.context), plan.policy).upper[state])
@@ -576,20 +517,8 @@ def careful_values(learner: RidgeLearner, context: NDArray[np.float64], policy: 
     return unit * values_in(SSP(support, losses / unit, rows), followed)
 
 
-def _played_if_possible(episode: Any, state: int, action: int, allowed: list[Any] | None) -> bool:
-    """Play an action of a state in an episode if it is allowed; else the learner chooses, and it is False."""
-    support = innermost(episode).learner.support
-    possible = allowed is None or support.pair(state, action) in allowed_pairs(support, state, allowed)
-    episode.act(state, allowed=[action] if possible else allowed)
-    return possible
-
-
 def checked_runbook(support: Support, runbook: Runbook) -> Ints:
-    """[S] the action of each state, from numbers or names; an error names the argument.
-
-    >>> checked_runbook(Support.full(2, 2), {0: 1, 1: 0})
-    array([1, 0])
-    """
+    """[S] the action of each state, from numbers or names; an error names the argument."""
     try:
         pairs = policy_pairs(support, runbook)
     except InputError as error:

@@ -19,12 +19,9 @@ from tests.support.incidents_at_work import BEFORE, RUNBOOK, greedy, people
 def test_a_result_waits_until_all_that_began_earlier_are_settled() -> None:
     first, second, third = trials = [Trial(1.0) for _ in range(3)]
     left = list(trials)
-    third.ended = True
-    assert list(settled(left)) == []
-    first.ended = True
-    assert list(settled(left)) == [first]
-    second.ended = True
-    assert list(settled(left)) == [second, third]
+    assert list(settled(left, [first, second])) == []
+    assert list(settled(left, [second])) == [first]
+    assert list(settled(left, [])) == [second, third]
     assert not left
 
 
@@ -36,16 +33,15 @@ def test_cheap_ones_that_end_first_raise_no_false_warning() -> None:
     for seed in range(10):
         rng, trials, test = np.random.default_rng(seed), list[Trial](), ExcessLossTest()
         for _ in range(5):
-            waiting = [Trial(1.0) for _ in range(200)]
-            trials += waiting
-            while waiting:
-                for trial in waiting:
+            running = {Trial(1.0): None for _ in range(200)}  # in order
+            trials += running
+            while running:
+                for trial in running:
                     trial.lost += 0.5
-                for trial in waiting:
+                for trial in list(running):
                     if rng.random() < 0.5:
-                        trial.ended = True
-                        found += sum(test.add(one.lost, one.allowed) for one in settled(trials))
-                waiting = [trial for trial in waiting if not trial.ended]
+                        del running[trial]
+                        found += sum(test.add(one.lost, one.allowed) for one in settled(trials, running))
         assert not trials
     assert found <= 6
 
@@ -54,24 +50,23 @@ def test_one_that_never_ends_counts_with_what_it_lost_once_too_many_wait_for_it(
     stuck = Trial(1.0, 0.75)
     trials = [stuck]
     for _ in range(MOST_WAITING):
-        trials.append(Trial(1.0, ended=True))
-        assert list(settled(trials)) == []
-    trials.append(Trial(1.0, ended=True))
+        trials.append(Trial(1.0))
+        assert list(settled(trials, [stuck])) == []
+    trials.append(Trial(1.0))
     everything = list(trials)
-    assert list(settled(trials)) == everything
-    assert stuck.ended  # what it loses later does not count
-    assert list(settled(trials)) == []
+    assert list(settled(trials, [stuck])) == everything
+    assert list(settled(trials, [stuck])) == []
 
 
 def test_where_many_are_open_as_many_may_wait() -> None:
     count = 3 * MOST_WAITING
     trials = [Trial(1.0) for _ in range(2 * count + 1)]
-    first = trials[0]
+    first, running = trials[0], set(trials)
     for trial in trials[count:-1]:
-        trial.ended = True
-        assert list(settled(trials)) == []
-    trials[-1].ended = True
-    assert next(settled(trials)) is first
+        running.remove(trial)
+        assert list(settled(trials, running)) == []
+    running.remove(trials[-1])
+    assert next(settled(trials, running)) is first
 
 
 def test_one_that_nobody_holds_any_more_holds_up_nobody() -> None:
