@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from math import log
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalbound.errors import FileFormatError
+from goalbound.models.amounts import Amounts, nearest
 from goalbound.models.files.ranges import HUGE, matching, within
 
 STAKES = (0.05, 0.15, 0.4)
@@ -29,12 +31,12 @@ ROBERTS, CUSUM, COUNT, LOST, ALLOWED = range(5)
 
 
 @dataclass(frozen=True)
-class ExcessLoss:
+class ExcessLoss(Amounts):
     """Episodes lost more than was allowed for.
 
     Attributes:
         episodes: in how many, since the excess began.
-        lost: their mean loss, with losses of a step in [0, 1].
+        lost: their mean loss.
         allowed: the mean of what was allowed for.
         by_bounds: whether that was the upper bound of their plans; else 1.5 times the estimate.
     """
@@ -44,12 +46,15 @@ class ExcessLoss:
     allowed: float
     by_bounds: bool
 
+    _amounts: ClassVar = {"lost": nearest, "allowed": nearest}
+
     def __str__(self) -> str:
         source = "the upper bound of their plans" if self.by_bounds else "1.5 times the estimate of their plans"
         return (
-            f"the last {self.episodes} episodes lost {self.lost:.3g} each, and {source} is {self.allowed:.3g}: the "
-            "model that plans are made in is wrong, by a change of the world (monitor it: Monitored), or because the "
-            "environment is not linear in the contexts; let the runbook act, and acknowledge() to go on"
+            f"the last {self.episodes} episodes lost {self.lost:.3g}{self._unit_text} each, and {source} is "
+            f"{self.allowed:.3g}{self._unit_text}: the model that plans are made in is wrong, by a change of the world "
+            "(monitor it: Monitored), or because the environment is not linear in the contexts; let the runbook act, "
+            "and acknowledge() to go on"
         )
 
 

@@ -28,6 +28,7 @@ from goalbound.learners.learner import RidgeLearner
 from goalbound.learners.own_card import Card, united_caveats
 from goalbound.learners.visits import StepArrays, single_step
 from goalbound.models import LinearCSSP, Step, Support
+from goalbound.models.amounts import Amounts, nearest
 from goalbound.models.files.ranges import HUGE, MANY, matching, within
 from goalbound.models.step import checked_step
 from goalbound.models.support import SUPPORT_REMEDY
@@ -54,7 +55,7 @@ SINCE_CHANGE = "only steps since a change were learned, and when that was is an 
 
 
 @dataclass(frozen=True)
-class ChangeAlarm:
+class ChangeAlarm(Amounts):
     """What has changed, in which direction, and since when.
 
     Attributes:
@@ -65,7 +66,8 @@ class ChangeAlarm:
         since_step, since_case: how many steps were seen, and how many cases had begun, before the estimated change.
         step, case: likewise when the alarm was raised.
         visits: how many of the pairs' visits came since the change.
-        expected, observed: how often the next state was expected in them and how often it followed, or their losses.
+        expected, observed: how often the next state was expected in them and how often it followed, or their losses, in
+            the unit of the learner.
         evidence: R, the Shiryaev-Roberts sum, which the run length was compared with.
         support: for names.
     """
@@ -84,6 +86,12 @@ class ChangeAlarm:
     evidence: float
     support: Support
 
+    _amounts: ClassVar = {"expected": nearest, "observed": nearest}
+
+    def in_unit(self, scale: Any) -> Self:
+        """Return the same with losses in a unit of the user's own; how often a state follows has none."""
+        return self if self.next_state is not None else super().in_unit(scale)
+
     def __str__(self) -> str:
         support, more = self.support, self.direction == MORE
         if self.action is None:
@@ -92,8 +100,9 @@ class ChangeAlarm:
             where = f"{support.action_name(self.action)} in all states"
         if self.next_state is None:
             found = (
-                f"its loss is {'higher' if more else 'lower'} than before: {self.observed / self.visits:.3g} on "
-                f"average in {self.visits} visits, where {self.expected / self.visits:.3g} was expected"
+                f"its loss is {'higher' if more else 'lower'} than before: {self.observed / self.visits:.3g}"
+                f"{self._unit_text} on average in {self.visits} visits, where {self.expected / self.visits:.3g}"
+                f"{self._unit_text} was expected"
             )
         else:
             found = (
@@ -337,8 +346,8 @@ class Monitored(Around):
 
     @property
     def alarms(self) -> tuple[ChangeAlarm, ...]:
-        """All alarms that were not acknowledged, the first one first."""
-        return self.detector.alarms
+        """All alarms that were not acknowledged, the first one first; losses are in the unit of the learner."""
+        return tuple(map(unwrap(self)._in_unit, self.detector.alarms))
 
     @property
     def change(self) -> ChangeAlarm | None:

@@ -385,8 +385,11 @@ class Guarded(_ByRunbook):
 
     @property
     def excess(self) -> ExcessLoss | None:
-        """By how much episodes lose more than their plans allow for; None: that was not found."""
-        return self._test.excess(by_bounds=isinstance(unwrap(self), LRCSSP))
+        """By how much episodes lose more than their plans allow for, in the unit of the learner; None: that was not
+        found."""
+        core = unwrap(self)
+        found: ExcessLoss | None = core._in_unit(self._test.excess(by_bounds=isinstance(core, LRCSSP)))
+        return found
 
     def acknowledge(self) -> None:
         """Go on after a warning: the test of the losses begins again, with the episodes that begin from here on."""

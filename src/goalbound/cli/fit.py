@@ -134,6 +134,14 @@ def _write_text(path: str, text: str) -> None:
         file.write(text.encode("utf-8"))
 
 
+def _changes(log: Log, learner: Any) -> list[str]:
+    """What a monitor noticed in the log, with the times of the change and of the alarm if the log has times."""
+    alarms, times = getattr(learner, "alarms", ()), log.times
+    if times is None:
+        return [str(alarm) for alarm in alarms]
+    return [f"{times[alarm.since_step]} to {times[alarm.step - 1]}: {alarm}" for alarm in alarms]
+
+
 def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace) -> dict[str, Any]:
     """The report of the log, all skipped rows, and what was written."""
     report = log.report().as_json()
@@ -145,7 +153,7 @@ def _as_json(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespa
         "support_out": arguments.support_out,
         "out": arguments.out,
         "learner": None if learner is None else str(learner),
-        "changes": [str(alarm) for alarm in getattr(learner, "alarms", ())],
+        "changes": _changes(log, learner),
         "caveats": list(caveats_of(learner)),
     }
 
@@ -158,7 +166,7 @@ def _lines(log: Log, warnings: Sequence[str], learner: Any, arguments: Namespace
             lines.append(f"  ... and {len(log.skipped) - SHOWN} more; --json lists all")
     if learner is not None:
         lines.append(f"\n{one_line(arguments.out)}: {learner}, after {pluralize(len(log), 'step')}")
-        lines += [f"- {alarm}" for alarm in getattr(learner, "alarms", ())]
+        lines += [f"- {change}" for change in _changes(log, learner)]
         if caveats := caveats_of(learner):
             lines.append(f"nothing of it is proven: {one_line('; '.join(caveats))}")
     if arguments.report is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
-from goalbound import Builder, LinearCSSP, Step, Support
+from goalbound import Builder, GreedyRidge, LinearCSSP, LossScale, Monitored, Step, Support
 from goalbound.around.monitor import ChangeDetector
 from goalbound.errors import ArgumentError, FileFormatError, InputError
 from goalbound.learners.visits import StepArrays
@@ -185,3 +186,18 @@ def test_wrong_arguments_are_errors_that_name_them() -> None:
     with pytest.raises(InputError):
         detector.observe([0.5, 0.5], Step("down", "page", 1.2, "goal"))
     assert detector.steps == 0
+
+
+def test_losses_of_an_alarm_are_in_the_unit_of_the_learner():
+    plain, in_minutes = (Monitored(GreedyRidge(Support.from_pairs([{0: [0, 1]}]), 1, loss_floor=0.1)) for _ in range(2))
+    in_minutes.loss_scale = LossScale("min", cap=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for monitor, unit in ((plain, 1.0), (in_minutes, 60.0)):
+            monitor.learn_log([([1.0], Step(0, 0, loss * unit, 1)) for loss in [0.1] * 300 + [0.9] * 60])
+    assert in_minutes.change.observed == pytest.approx(60 * plain.change.observed)
+    assert in_minutes.change.expected == pytest.approx(60 * plain.change.expected)
+    assert in_minutes.change.since_step == plain.change.since_step
+    mean = plain.change.observed / plain.change.visits
+    assert f"{60 * mean:.3g} min on average" in str(in_minutes.change)
+    assert f"{mean:.3g} on average" in str(plain.change)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_a_change_within_the_log_is_printed(folder, run):
     words = ("--learner", "greedy-ridge", "--support", "incident-recovery")
     code, out, _ = run("fit", "log.csv", "--map", "how.toml", "--out", "learner.npz", *words)
     assert code == 0
-    assert "- state" in out
+    assert re.search(r"- [\d.]+ to [\d.]+: .*state", out)
     assert "relearned() gives a learner" in out
 
 
