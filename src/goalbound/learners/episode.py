@@ -128,7 +128,9 @@ class LearnerEpisode:
         if rule is None or self._state is None:
             return found
         possible = None if allowed is None else allowed_pairs(support, self._state, allowed)
-        planned = rule.planned_among(self.learner, self._arrays, self._pair, possible)
+        planned = rule.planned_for(self.learner, self._arrays, self._pair, possible)
+        if planned is None:
+            return found
         if planned != self._pair:
             return found.exploring(self._awaited, int(support.pair_action[planned]))
         return found.playing(self._awaited, "as the plan of the episode has it") if found.explores else found

@@ -190,3 +190,15 @@ def test_a_table_has_no_columns_without_numbers():
     assert "at least" not in shown
     assert "at most" not in shown
     assert "leads to" in shown
+
+
+def test_what_a_person_begins_is_not_said_to_find_out_more():
+    learner = with_log(LocalOptimism(BEFORE.support, 2, loss_floor=0.1))
+    episode = learner.begin(CALM)
+    proposed = episode.act("down")
+    other = 1 - proposed
+    episode.begins(other)
+    reason = episode.explain().reason
+    assert "to find out more" not in reason
+    assert "as it was proposed before" in reason
+    assert episode.explain(allowed=[other]).reason.endswith("as it is the only one allowed.")

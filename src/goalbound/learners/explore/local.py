@@ -235,9 +235,14 @@ class Local(ExplorationRule):
         worth = [run(optimistic_worth)(learner._constants, view, pair, visits) for pair in allowed]
         return planned if worth[list(allowed).index(planned)] == min(worth) else int(allowed[int(np.argmin(worth))])
 
-    def planned_among(self, learner: Any, view: Any, pair: int, allowed: NDArray[np.int64] | None) -> int:
+    def planned_for(self, learner: Any, view: Any, pair: int, allowed: NDArray[np.int64] | None) -> int | None:
         """The pair of the plan; where it is not allowed, the best at the values of the plan."""
-        return self._planned(learner, view, int(learner.support.pair_state[pair]), allowed)
+        state = int(learner.support.pair_state[pair])
+        if allowed is None:
+            played = self.select(learner, view, state)
+        else:
+            played = self.select_among(learner, view, state, allowed)
+        return self._planned(learner, view, state, allowed) if played == pair else None
 
     def _planned(self, learner: Any, view: Any, state: int, allowed: NDArray[np.int64] | None) -> int:
         planned = int(view.iteration.policy[state])

@@ -137,10 +137,10 @@ class ExplorationRule:
         chosen = self.select(learner, view, state)
         return chosen if chosen in allowed else int(learner.best_pair(view, allowed))
 
-    def planned_among(self, learner: Any, view: Any, pair: int, allowed: NDArray[np.int64] | None) -> int:
-        """The pair that the plan of a view has in the place of ``pair``, which the rule played: another one where it
-        played that to find out more. A rule that never does so, or draws, has nothing to say."""
-        return pair
+    def planned_for(self, learner: Any, view: Any, pair: int, allowed: NDArray[np.int64] | None) -> int | None:
+        """The pair that the plan of a view has where the rule plays ``pair``: another one where it plays that to find
+        out more. None: the rule does not play it there, as where a person chose, or it draws."""
+        return None
 
     def noted(self, learner: Any, found: Any, state: int, view: Any) -> Any:
         """An explanation of a state under the plan of a view, with notes of the rule."""
