@@ -1,4 +1,4 @@
-"""What more components than needed cost: minutes a case of an incident, by the map of the covariates.
+"""What spare components cost: expected minutes of an incident, by the map of its covariates.
 
     python -m benchmarks.components --seeds 3
 
